@@ -20,7 +20,7 @@ struct CheckArguments {
 
 int run(const CheckArguments& a, Tasks tasks) {
   const std::vector<Finding> findings =
-      read_task_config(a.config, a.assignments, tasks)->check(&note_interrupts());
+      read_task_config(a.config, a.assignments, tasks)->check({.stop = &note_interrupts()});
   TextOutput output("-");
   if (a.json)
     output.write(to_json_text(findings));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <utility>
 
 #include "base/error.h"
@@ -64,6 +65,15 @@ std::unique_ptr<DashboardServer> start_dashboard(const TrainArguments& a) {
   return server;
 }
 
+/// The nearest folder above a path that exists.
+std::string existing_folder(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::path folder = std::filesystem::absolute(path);
+  while (!std::filesystem::is_directory(folder, ignored) && folder.has_relative_path())
+    folder = folder.parent_path();
+  return folder.string();
+}
+
 int run(const TrainArguments& a, Tasks tasks, Processes& processes) {
   if (processes.size() > 1)
     check_agreement(processes, {{"--output", a.run}, {"--resume", a.resume ? "given" : "not given"}});
@@ -71,8 +81,9 @@ int run(const TrainArguments& a, Tasks tasks, Processes& processes) {
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
   const auto config = read_task_config(a.config, assignments, tasks);
   auto dashboard = processes.is_root() ? start_dashboard(a) : nullptr;
-  if (processes.is_root() && !a.resume && !a.no_check)
-    for (const Finding& finding : config->check(&note_interrupts()))
+  const bool resumes = a.resume && std::filesystem::exists(a.run);
+  if (processes.is_root() && !resumes && !a.no_check)
+    for (const Finding& finding : config->check({.folder = existing_folder(a.run), .stop = &note_interrupts()}))
       log_warning("{} ({}{}{})", finding.text, finding.id, finding.examples.empty() ? "" : "; such as ",
                   join(finding.examples, "; "));
   const TrainOutcome outcome =

@@ -2,6 +2,7 @@
 
 #include <cld2/public/compact_lang_det.h>
 #include <cld2/public/encodings.h>
+#include <unicode/uloc.h>
 
 namespace sixfold {
 
@@ -16,21 +17,31 @@ LanguageGuess guess_language(std::string_view text) {
                                           &valid);
   if (languages[0] == CLD2::UNKNOWN_LANGUAGE) return {};
   std::string code = CLD2::LanguageCode(languages[0]);
+  if (code == "un") return {};
   if (code == "iw") code = "he";
   return {code, percents[0], reliable};
 }
 
+namespace {
+
+/// The code of two letters, or three where there is none of two: "de" of "deu_Latn", "no" of "nb".
+std::string base_language(std::string_view code) {
+  UErrorCode status = U_ZERO_ERROR;
+  char language[ULOC_LANG_CAPACITY];
+  const std::string whole(code.substr(0, 64));
+  uloc_getLanguage(whole.c_str(), language, sizeof language, &status);
+  if (U_FAILURE(status) || status == U_STRING_NOT_TERMINATED_WARNING) return "";
+  const std::string base = language;
+  return base == "nb" || base == "nn" ? "no" : base;
+}
+
+}  // namespace
+
 bool is_known_language(std::string_view code) {
-  const std::string base(code.substr(0, code.find_first_of("-_")));
+  const std::string base = base_language(code);
   return base.size() == 2 && CLD2::GetLanguageFromName(base.c_str()) != CLD2::UNKNOWN_LANGUAGE;
 }
 
-bool is_same_language(std::string_view a, std::string_view b) {
-  const auto base = [](std::string_view code) {
-    code = code.substr(0, code.find_first_of("-_"));
-    return code == "nb" || code == "nn" ? std::string_view("no") : code;
-  };
-  return base(a) == base(b);
-}
+bool is_same_language(std::string_view a, std::string_view b) { return base_language(a) == base_language(b); }
 
 }  // namespace sixfold

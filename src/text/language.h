@@ -17,8 +17,7 @@ LanguageGuess guess_language(std::string_view text);
 /// Whether CLD2 knows a code ("en", "pt-BR").
 bool is_known_language(std::string_view code);
 
-/// Whether two codes are of the same language, whatever their regions and scripts; "no" is that of "nb" and
-/// "nn".
+/// Whether two codes are of the same language, whatever their regions and scripts: "deu_Latn" is "de".
 bool is_same_language(std::string_view a, std::string_view b);
 
 }  // namespace sixfold

@@ -124,6 +124,12 @@ struct TaskStart {
   const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
 };
 
+/// What a look at the data before a run is to know.
+struct CheckRequest {
+  std::string folder = ".";                ///< where the run will be written, or a folder above
+  const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
+};
+
 /// The config of a run: the trainer's groups and those of the task. It has been validated.
 class TaskConfig {
  public:
@@ -143,9 +149,9 @@ class TaskConfig {
   /// Returns warnings about settings that have no effect together with others, one sentence each.
   virtual std::vector<std::string> advice() const { return {}; }
 
-  /// Looks at the data and the settings before a run, for seconds. Returns what a person should look at. When
-  /// `stop` becomes nonzero, `Cancelled` is thrown. Throws an input error if the data can't be read.
-  virtual std::vector<Finding> check(const std::atomic<int>* /*stop*/) const { return {}; }
+  /// Looks at the data and the settings before a run, for seconds. Returns what a person should look at. Throws
+  /// an input error if the data can't be read.
+  virtual std::vector<Finding> check(const CheckRequest& /*request*/) const { return {}; }
 
   /// Whether the task stores a file of this name in its subfolder of the run's folder.
   virtual bool is_data_file(std::string_view /*name*/) const { return false; }

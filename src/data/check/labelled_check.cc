@@ -12,6 +12,7 @@
 #include "data/check/surveyed_text.h"
 #include "data/image_reader.h"
 #include "data/labelled_text.h"
+#include "data/question_reader.h"
 
 namespace sixfold {
 namespace {
@@ -42,14 +43,14 @@ void find_unbalanced(const Labels& train, bool weighted, std::vector<Finding>& f
   std::vector<std::string> examples;
   for (const auto& [label, one] : train.labels)
     if (commonest->second.count >= most_times * one.count && examples.size() < most_examples)
-      examples.push_back(fmt::format("{}: {}", label, counted(one.count, "sample")));
+      examples.push_back(fmt::format("{}: {}", as_example(label), counted(one.count, "sample")));
   findings.push_back(
       {"labels-unbalanced", Severity::warning,
        fmt::format(
            "{}: the label '{}' has {}, but '{}' {}. A model learns to answer the common labels, and "
            "its accuracy hides that. Set data.class_weights: balanced, or add samples of the rare labels",
-           train.key, commonest->first, counted(commonest->second.count, "sample"), rarest->first,
-           rarest->second.count),
+           train.key, as_example(commonest->first), counted(commonest->second.count, "sample"),
+           as_example(rarest->first), rarest->second.count),
        std::move(examples)});
 }
 
@@ -59,7 +60,8 @@ void find_unseen(const Labels& train, const Labels& other, std::vector<Finding>&
   for (const auto& [label, one] : other.labels) {
     if (train.labels.contains(label)) continue;
     count += one.count;
-    if (examples.size() < most_examples) examples.push_back(fmt::format("{}: {}", one.first, label));
+    if (examples.size() < most_examples)
+      examples.push_back(fmt::format("{}: {}", one.first, as_example(label)));
   }
   if (count == 0) return;
   findings.push_back(
@@ -104,29 +106,40 @@ void find_in_lines(const std::vector<SurveyedText>& texts, bool whole_texts, std
   }
 }
 
+/// The files of a part of the data.
 struct Part {
   const char* key;
   const std::vector<std::string>& files;
+  bool is_training = false;
 };
+
+/// Calls `use` with each part of a check that has files; errors of test data are findings.
+template <class Check, class Use>
+void each_part(const Check& check, std::vector<Finding>& findings, const Use& use) {
+  use(Part{"data.train", check.train, true});
+  if (!check.valid.empty()) use(Part{"data.valid", check.valid});
+  if (!check.test.empty()) read_test([&] { use(Part{"data.test", check.test}); }, findings);
+}
 
 SurveyedText survey(TextSurvey& all, const Part& part, InvalidUtf8 invalid, Labels& labels) {
   LabelledReader reader(part.files, invalid);
   labels.key = part.key;
   const auto place = [&] { return reader.place(); };
-  return all.read(
-      part.key,
-      [&](LinePair& pair) {
-        if (!reader.next(pair.second, pair.first)) return false;
-        labels.add(pair.second, place);
-        return true;
-      },
-      place);
+  const auto next = [&](LinePair& pair) {
+    if (!reader.next(pair.second, pair.first)) return false;
+    labels.add(pair.second, place);
+    return true;
+  };
+  SurveyedText text = all.read(part.key, part.is_training, next, place);
+  for (LinePair pair; next(pair);) continue;  // labels count to the end
+  return text;
 }
 
 /// The images of a part: those that can't be used are found, the others are counted by label.
 class ImageSurvey {
  public:
-  explicit ImageSurvey(const ImageCheck& check) : check_(check) {}
+  /// `texts`: what belongs to the images, whose kinds are counted if they are labels.
+  ImageSurvey(const ImageCheck& check, ImageTexts texts) : check_(check), texts_(std::move(texts)) {}
 
   Labels read(const Part& part) {
     Labels labels{.key = part.key, .labels = {}};
@@ -134,12 +147,12 @@ class ImageSurvey {
     std::vector<std::string> damaged_examples, other_examples;
     for (size_t i = 0; i + 1 < part.files.size(); i += 2) {
       ImageReader images(part.files[i]);
-      LabelReader reader(part.files[i + 1], check_.names);
+      const auto next_text = texts_.open(part.files[i + 1]);
       std::string label;
       while (const auto item = images.next()) {
         if (check_.stop && check_.stop->load() != 0) throw Cancelled();
-        if (!reader.next(label)) break;  // training says that there are too few
-        labels.add(label, [&] { return item->place; });
+        if (!next_text(label)) break;  // training says that there are too few
+        if (texts_.name == "label") labels.add(label, [&] { return item->place; });
         if (item->error) {
           ++damaged;
           if (damaged_examples.size() < most_examples) damaged_examples.push_back(as_example(*item->error));
@@ -174,19 +187,22 @@ class ImageSurvey {
 
  private:
   const ImageCheck& check_;
+  ImageTexts texts_;
   std::optional<ImageSize> size_;
 };
 
 }  // namespace
 
 std::vector<Finding> check_labelled(const LabelledCheck& check) {
-  TextSurvey all("text", check.stop);
+  TextSurvey all({.unit = "text", .labelled = true, .stop = check.stop});
   std::vector<SurveyedText> texts;
   std::vector<Labels> labels;
-  for (const Part& part :
-       {Part{"data.train", check.train}, {"data.valid", check.valid}, {"data.test", check.test}})
-    if (!part.files.empty()) texts.push_back(survey(all, part, check.invalid, labels.emplace_back()));
   std::vector<Finding> findings;
+  each_part(check, findings, [&](const Part& part) {
+    Labels of_part;
+    texts.push_back(survey(all, part, check.invalid, of_part));
+    labels.push_back(std::move(of_part));
+  });
   find_unbalanced(labels[0], check.weighted, findings);
   find_contradictions(texts[0], findings);
   find_duplicates(texts[0], "Remove them", findings);
@@ -199,23 +215,26 @@ std::vector<Finding> check_labelled(const LabelledCheck& check) {
 }
 
 std::vector<Finding> check_images(const ImageCheck& check) {
-  ImageSurvey survey(check);
+  ImageSurvey survey(check, labels_of_files(check.names));
   std::vector<Labels> labels;
-  for (const Part& part :
-       {Part{"data.train", check.train}, {"data.valid", check.valid}, {"data.test", check.test}})
-    if (!part.files.empty()) labels.push_back(survey.read(part));
+  each_part(check, survey.findings, [&](const Part& part) { labels.push_back(survey.read(part)); });
   find_unbalanced(labels[0], check.weighted, survey.findings);
   for (size_t i = 1; i < labels.size(); ++i) find_unseen(labels[0], labels[i], survey.findings);
   return std::move(survey.findings);
 }
 
+std::vector<Finding> check_captions(const ImageCheck& check) {
+  ImageSurvey survey(check, captions_of_files());
+  each_part(check, survey.findings, [&](const Part& part) { survey.read(part); });
+  return std::move(survey.findings);
+}
+
 std::vector<Finding> check_text(const TextCheck& check) {
   constexpr size_t shortest = 40;  // bytes; shorter lines are repeated in any text
-  TextSurvey all("line", check.stop);
+  TextSurvey all({.unit = "line", .shortest_compared = shortest, .stop = check.stop});
   std::vector<SurveyedText> texts;
-  for (const Part& part :
-       {Part{"data.train", check.train}, {"data.valid", check.valid}, {"data.test", check.test}}) {
-    if (part.files.empty()) continue;
+  std::vector<Finding> findings;
+  each_part(check, findings, [&](const Part& part) {
     size_t file = 0;
     std::unique_ptr<LineReader> reader;
     const auto next = [&](LinePair& pair) {
@@ -224,13 +243,34 @@ std::vector<Finding> check_text(const TextCheck& check) {
         if (!reader) reader = std::make_unique<LineReader>(part.files[file]);
         while (reader->next(pair.first)) {
           make_valid(pair.first, *reader, check.invalid);
-          if (pair.first.size() >= shortest) return true;
+          if (!pair.first.empty()) return true;
         }
       }
     };
-    texts.push_back(all.read(part.key, next, [&] { return reader->place(); }));
-  }
+    texts.push_back(all.read(part.key, part.is_training, next, [&] { return reader->place(); }));
+  });
+  for (size_t i = 1; i < texts.size(); ++i) find_overlap(texts[i], findings);
+  find_in_lines(texts, false, findings);
+  return findings;
+}
+
+std::vector<Finding> check_questions(const TextCheck& check) {
+  TextSurvey all({.unit = "text", .labelled = true, .stop = check.stop});
+  std::vector<SurveyedText> texts;
   std::vector<Finding> findings;
+  each_part(check, findings, [&](const Part& part) {
+    QuestionReader reader(part.files, check.invalid);
+    QuestionedText one;
+    int64_t count = 0;
+    const auto next = [&](LinePair& pair) {
+      if (!reader.next(one)) return false;
+      ++count;
+      pair.first = one.text;
+      return true;
+    };
+    texts.push_back(all.read(part.key, part.is_training, next,
+                             [&] { return fmt::format("{}, text {}", part.key, count); }));
+  });
   for (size_t i = 1; i < texts.size(); ++i) find_overlap(texts[i], findings);
   find_in_lines(texts, false, findings);
   return findings;

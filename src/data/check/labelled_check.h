@@ -30,6 +30,8 @@ struct ImageCheck {
 /// Finds images of other sizes than the first, damaged ones, and what is wrong with the labels. Throws as
 /// `ImageReader` and `LabelReader`.
 std::vector<Finding> check_images(const ImageCheck& check);
+/// The same of pairs of files of images and captions.
+std::vector<Finding> check_captions(const ImageCheck& check);
 
 /// The same before a model of text without labels is trained; each line is a text.
 struct TextCheck {
@@ -40,5 +42,7 @@ struct TextCheck {
 
 /// Throws as `LineReader`.
 std::vector<Finding> check_text(const TextCheck& check);
+/// The same of the texts of files as `QuestionReader` reads them, and throws as it.
+std::vector<Finding> check_questions(const TextCheck& check);
 
 }  // namespace sixfold

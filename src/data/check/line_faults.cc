@@ -69,14 +69,28 @@ bool may_follow_no_break(UChar32 c) {
 }  // namespace
 
 bool has_mojibake(std::string_view line) {
-  int expected = 0;  // bytes of the UTF-8 sequence that has begun
-  return any_character(line, [&](UChar32 c) {
+  int first = 0, second = 0, left = 0;  // of the sequence of bytes of one character that has begun
+  int in_sequence = 0, sequences = 0;   // characters that are bytes of whole sequences
+  int beyond_ascii = 0, in_whole = 0;
+  const bool sure = any_character(line, [&](UChar32 c) {
     if (c == 0xFFFD) return true;
     const int byte = as_single_byte(c);
-    if (expected > 0 && byte >= 0x80 && byte < 0xC0) return --expected == 0;
-    expected = byte >= 0xC3 && byte < 0xF5 ? (byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3) : byte == 0xC2 ? 1 : 0;
+    beyond_ascii += c >= 0x80;
+    if (left > 0 && byte >= 0x80 && byte < 0xC0) {
+      if (++in_sequence == 2) second = byte;
+      if (--left > 0) return false;
+      ++sequences;
+      in_whole += in_sequence;
+      // 'Ã' and 'Â' stand for Latin letters, 'â€' and 'â‚' for quotes, dashes and signs.
+      return first == 0xC2 || first == 0xC3 || (first == 0xE2 && (second == 0x80 || second == 0x82));
+    }
+    first = byte;
+    in_sequence = 1;
+    left = byte < 0xC2 || byte >= 0xF5 ? 0 : byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
     return false;
   });
+  // Other scripts are many sequences. A letter before a quote or a no-break space looks like one, too.
+  return sure || (sequences >= 3 && 5 * in_whole >= 4 * beyond_ascii);
 }
 
 bool is_decomposed(std::string_view line) {
@@ -96,7 +110,8 @@ bool has_odd_space(std::string_view line) {
     if (c == ' ' && (before == ' ' || is_no_break(before))) return true;
     before = c;
     const auto type = u_charType(c);
-    const bool joins = c == 0x200C || c == 0x200D;  // which Persian, Indic scripts and emoji need
+    const bool joins = c == 0x200C || c == 0x200D ||
+                       (c >= 0xE0020 && c <= 0xE007F);  // which Persian, Indic scripts and emoji need
     return type == U_CONTROL_CHAR || (type == U_FORMAT_CHAR && !joins) || type == U_LINE_SEPARATOR ||
            type == U_PARAGRAPH_SEPARATOR;
   });

@@ -86,11 +86,20 @@ double UsualPairs::unevenness(const LinePair& pair) const {
   return std::exp(std::abs(log_ratio(pair) - usual_log_ratio_));
 }
 
-std::string as_compared(std::string_view text) {
+std::string as_words(std::string_view text) {
   std::string result;
   for (const TextRange& word : word_ranges(text)) {
     if (!result.empty()) result += ' ';
     result += text.substr(word.begin, word.end - word.begin);
+  }
+  return result;
+}
+
+std::string as_compared(std::string_view text) {
+  std::string result = as_words(text);
+  if (std::ranges::all_of(result, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
+    for (char& c : result) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    return result;
   }
   std::string lower;
   icu::UnicodeString::fromUTF8(result).toLower(icu::Locale::getRoot()).toUTF8String(lower);
@@ -105,22 +114,22 @@ std::span<const PairFault> pair_faults() {
        "have characters that were decoded in the wrong way, such as 'Ã¤' for 'ä', or U+FFFD",
        "The model learns to write such text. Convert the original files from their true encoding to UTF-8 "
        "again (iconv)",
-       0.002, [](Pair p, Usual) { return has_mojibake(p.first) || has_mojibake(p.second); }},
+       0.002, 1, [](Pair p, Usual) { return has_mojibake(p.first) || has_mojibake(p.second); }},
       {"copies", FaultScope::pair, "have a target that is the source",
-       "The model learns to copy instead of to translate. Remove these pairs", 0.01,
-       [](Pair p, Usual) { return has_letter(p.first) && as_compared(p.first) == as_compared(p.second); }},
+       "The model learns to copy instead of to translate. Remove these pairs", 0.01, 1,
+       [](Pair p, Usual) { return has_letter(p.first) && as_words(p.first) == as_words(p.second); }},
       {"length-ratio", FaultScope::pair,
        "have a target that is more than three times as long or as short as is usual for such a source",
        "Such a target is seldom a translation of its source: lines may be cut, joined or moved. Remove these "
        "pairs "
        "(data.max_ratio does so by tokens), and see whether both files have the same sentences",
-       0.005, [](Pair p, Usual usual) { return usual.unevenness(p) > 3; }},
+       0.005, 1, [](Pair p, Usual usual) { return usual.unevenness(p) > 3; }},
       {"scripts", FaultScope::text,
        "have a side with letters of another script than the text's, or words with letters of two alphabets",
        "These are other languages, or letters that only look alike, which the model takes for other "
        "characters. Remove or "
        "repair these pairs",
-       0.01,
+       0.01, 1,
        [](Pair p, Usual usual) {
          return is_in_other_script(p.first, usual.script(true)) ||
                 is_in_other_script(p.second, usual.script(false)) || mixes_alphabets(p.first) ||
@@ -129,7 +138,7 @@ std::span<const PairFault> pair_faults() {
       {"languages-mixed", FaultScope::pair, "have a side in another language than the rest of that side",
        "The model can't know which language it is to write. Remove these pairs, or put them into a text of "
        "their own",
-       0.03,
+       0.03, 0.5,
        [](Pair p, Usual usual) {
          const PairLanguages& l = usual.languages();
          return is_foreign(p.first, l.source, l.target) || is_foreign(p.second, l.target, l.source);
@@ -138,13 +147,13 @@ std::span<const PairFault> pair_faults() {
        "have characters that are not in the normal form NFC, such as 'ä' as the two characters 'a' and U+0308",
        "To a tokenizer without normalization the same word is then two. Bring all texts into NFC (uconv -x "
        "nfc)",
-       0.005, [](Pair p, Usual) { return is_decomposed(p.first) || is_decomposed(p.second); }},
+       0.005, 1, [](Pair p, Usual) { return is_decomposed(p.first) || is_decomposed(p.second); }},
       {"white-space", FaultScope::text,
        "have spaces at an end or two in a row, tabs, no-break spaces, characters without width, or control "
        "characters",
        "Spaces in a row are read as one, but the other characters are tokens that the model learns to write. "
        "Remove them",
-       0.01, [](Pair p, Usual) { return has_odd_space(p.first) || has_odd_space(p.second); }},
+       0.01, 1, [](Pair p, Usual) { return has_odd_space(p.first) || has_odd_space(p.second); }},
   };
   return faults;
 }

@@ -45,13 +45,15 @@ struct PairFault {
       what;  ///< what such pairs are, after "12 of 1000 pairs (1.2%)": "have a target that is the source"
   std::string_view advice;  ///< why it matters, and what to do about it
   double tolerated;         ///< share of the pairs of a text that may be so without a warning
+  double most;              ///< share above which another finding says more
   bool (*of)(const LinePair& pair, const UsualPairs& usual);
 };
 
 /// All of them, in the order in which a filter asks.
 std::span<const PairFault> pair_faults();
 
-/// A text as repeated lines are compared: in lower case, with one space between words.
+/// A text with one space between words, and the same in lower case, as repeated lines are compared.
+std::string as_words(std::string_view text);
 std::string as_compared(std::string_view text);
 
 }  // namespace sixfold

@@ -3,20 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
+#include "base/hash.h"
 #include "data/check/surveyed_text.h"
 #include "text/language.h"
+#include "text/utf8.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
 
-using Texts = std::vector<SurveyedText>;  ///< the training text first
+/// A text with what is usual in it.
+struct CheckedText {
+  SurveyedText text;
+  UsualPairs usual;
+  bool is_training;
+};
+using Texts = std::vector<CheckedText>;  ///< training texts first
 
-SurveyedText survey(TextSurvey& all, const char* key, const std::vector<CorpusFiles>& files,
-                    InvalidUtf8 invalid) {
+SurveyedText survey(TextSurvey& all, const std::string& key, bool is_training,
+                    const std::vector<CorpusFiles>& files, InvalidUtf8 invalid) {
   PairReader reader(files, invalid);
   SurveyedText text = all.read(
-      key, [&](LinePair& pair) { return reader.next(pair.first, pair.second); },
+      key, is_training, [&](LinePair& pair) { return reader.next(pair.first, pair.second); },
       [&] { return reader.place(); });
   text.empty = reader.report().empty;
   return text;
@@ -69,62 +79,125 @@ void find_languages(SurveyedText& text, const PairLanguages& found, const PairLa
                       text.is_swapped ? Severity::error : Severity::warning, message, text.examples()});
 }
 
+/// The pairs of a text that are judged, about a quarter of them, or those that are learned from. A hash
+/// decides, so that no order of the text matters.
+bool is_judged(const LinePair& pair) {
+  const std::string text = as_compared(pair.first);
+  return hash_of(std::as_bytes(std::span(text)), 7) % 4 == 0;
+}
+
 /// Judges targets by how much likelier they are beside their own sources than beside others (`margins`). Parts
 /// of a text are looked at one by one, since files that lose a line belong together up to there.
-void find_shuffled(const SurveyedText& text, const std::vector<double>& margins,
-                   const std::vector<const PlacedPair*>& pairs, std::vector<Finding>& findings) {
-  constexpr size_t lines_of_part = 50, most_parts = 20;
-  constexpr double least = 0.7;  // half is chance; texts that belong together have 0.87 and more
+void find_shuffled(const SurveyedText& text, size_t learned, const std::vector<double>& all_margins,
+                   const std::vector<const PlacedPair*>& all_pairs, std::vector<Finding>& findings) {
+  constexpr size_t lines_of_part = 50, most_parts = 20, enough = 300, enough_learned = 1000;
+  constexpr double least = 0.7,
+                   least_of_all = 0.85;  // half is chance; texts that belong together have 0.87 and more
+  std::vector<double> margins;
+  std::vector<const PlacedPair*> pairs;  // of which something is known
+  for (size_t i = 0; i < all_margins.size(); ++i)
+    if (all_margins[i] != 0) margins.push_back(all_margins[i]), pairs.push_back(all_pairs[i]);
   const size_t parts = std::min(margins.size() / lines_of_part, most_parts);
+  if (parts == 0) return;
   const auto begin_of = [&](size_t part) { return part * margins.size() / parts; };
+  const auto share_between = [&](size_t begin, size_t end) {
+    const std::span<const double> some = std::span(margins).subspan(begin, end - begin);
+    return share_of(std::ranges::count_if(some, [](double margin) { return margin > 0; }), std::ssize(some));
+  };
   std::vector<size_t> shuffled;
-  for (size_t part = 0; part < parts; ++part) {
-    const std::span<const double> some =
-        std::span(margins).subspan(begin_of(part), begin_of(part + 1) - begin_of(part));
-    const auto likelier = std::ranges::count_if(some, [](double margin) { return margin > 0; });
-    if (share_of(likelier, std::ssize(some)) < least) shuffled.push_back(part);
-  }
-  if (shuffled.empty()) return;
-  const size_t first = begin_of(shuffled[0]);
+  for (size_t part = 0; part < parts; ++part)
+    if (share_between(begin_of(part), begin_of(part + 1)) < least) shuffled.push_back(part);
+  const double share = share_between(0, margins.size());
+  const bool some_of_all = learned >= enough_learned && margins.size() >= enough && share < least_of_all;
+  if (shuffled.empty() && !some_of_all) return;
+  const size_t first = shuffled.empty() ? 0 : begin_of(shuffled[0]);
   std::vector<std::string> examples;
   for (size_t i = first; i < pairs.size() && examples.size() < most_examples; ++i)
-    if (margins[i] <= 0) examples.push_back(pairs[i]->example());
-  const std::string where = shuffled[0] == 0 ? "" : fmt::format(" from about {} on", pairs[first]->place);
+    if (margins[i] < 0) examples.push_back(pairs[i]->example());
+  std::string what;
+  if (shuffled.empty())
+    what = fmt::format("about {:.0f}% of the targets do not belong to their sources", 200 * (1 - share));
+  else
+    what = fmt::format(
+        "the targets do not belong to their sources: in {} of {} parts of the text they fit them no "
+        "better than those of other pairs",
+        shuffled.size(), parts);
+  const std::string where =
+      shuffled.empty() || shuffled[0] == 0 ? "" : fmt::format(" from about {} on", pairs[first]->place);
   findings.push_back(
-      {"targets-shuffled", Severity::error,
-       fmt::format("{}{}: the targets do not belong to their sources: in {} of {} parts of the text they fit "
-                   "them no better than those of other pairs. Nothing can be learned from such pairs. One of "
-                   "the files may have been sorted, or has lost a line; make both again from what they were "
-                   "made of",
-                   text.key, where, shuffled.size(), parts),
+      {"targets-shuffled", shuffled.empty() ? Severity::warning : Severity::error,
+       fmt::format("{}{}: {}. Nothing can be learned from such pairs, if they are to be translations. One of "
+                   "the files may have been sorted, or has lost a line; make both again from what they "
+                   "were made of",
+                   text.key, where, what),
        std::move(examples)});
 }
 
-void find_shuffled(const Texts& texts, std::vector<Finding>& findings) {
-  constexpr size_t most_learned = 8'000, most_judged = 2'000;
-  const auto& sample = texts[0].sample;
-  const size_t step = std::max<size_t>(1, sample.size() / most_learned);
-  std::vector<LinePair> learned, judged;
-  std::vector<const PlacedPair*> places;
-  for (size_t i = 0, count = 0; i < sample.size(); i += step) {
-    const LinePair& lines = sample[i].lines;
+/// What words mean is learned from a training text, as many of its pairs as take a second or two.
+struct Learned {
+  std::vector<LinePair> pairs;
+  std::vector<const PlacedPair*> judged;
+  int64_t target_words = 0;  ///< distinct words of the targets
+};
+
+Learned pairs_to_learn(const SurveyedText& text) {
+  constexpr int64_t most_learned = 8'000, most_products = 4'000'000;
+  int64_t products = 0;
+  for (const PlacedPair& pair : text.sample) {
+    const auto words = [](const std::string& line) {
+      return static_cast<int64_t>(std::min<size_t>(60, 1 + count_characters(line) / 4));
+    };
+    products += words(pair.lines.first) * words(pair.lines.second);
+  }
+  const int64_t step = std::max({int64_t{1}, (std::ssize(text.sample) + most_learned - 1) / most_learned,
+                                 (products + most_products - 1) / most_products});
+  Learned result;
+  std::unordered_set<std::string> words;
+  for (size_t i = 0; i < text.sample.size(); i += static_cast<size_t>(step)) {
+    const LinePair& lines = text.sample[i].lines;
     if (as_compared(lines.first) == as_compared(lines.second)) continue;  // a copy is found as such
-    if (count++ % 4 != 0) {
-      learned.push_back(lines);
+    if (is_judged(lines)) {
+      result.judged.push_back(&text.sample[i]);
       continue;
     }
-    judged.push_back(lines);
-    places.push_back(&sample[i]);
+    result.pairs.push_back(lines);
+    for (const TextRange& word : word_ranges(lines.second))
+      if (std::string one = lines.second.substr(word.begin, word.end - word.begin); has_letter(one))
+        words.insert(std::move(one));
   }
-  if (std::ssize(learned) < fewest_checked) return;
-  const WordTranslations translations(learned);
-  find_shuffled(texts[0], translations.margins(judged), places, findings);
-  for (const SurveyedText& text : std::span(texts).subspan(1)) {
-    if (text.is_swapped != texts[0].is_swapped) continue;
-    judged.clear(), places.clear();
-    for (size_t i = 0; i < text.sample.size() && i < most_judged; ++i)
-      judged.push_back(text.sample[i].lines), places.push_back(&text.sample[i]);
-    find_shuffled(text, translations.margins(judged), places, findings);
+  result.target_words = std::ssize(words);
+  return result;
+}
+
+bool same_languages(const PairLanguages& a, const PairLanguages& b) {
+  return !differ(a.source, b.source) && !differ(a.target, b.target);
+}
+
+void find_shuffled(const Texts& texts, const std::atomic<int>* stop, std::vector<Finding>& findings) {
+  constexpr size_t most_judged = 2'000;
+  constexpr int64_t fewest_words = 100;  // fewer are classes or numbers, which say little of their sources
+  std::vector<bool> is_done(texts.size());
+  for (size_t t = 0; t < texts.size() && texts[t].is_training; ++t) {
+    const Learned learned = pairs_to_learn(texts[t].text);
+    if (std::ssize(learned.pairs) < fewest_checked || learned.target_words < fewest_words) continue;
+    const WordTranslations translations(learned.pairs, stop);
+    for (size_t other = t; other < texts.size(); ++other) {
+      const SurveyedText& text = texts[other].text;
+      const bool is_itself = other == t;
+      if (is_done[other] || (!is_itself && texts[other].is_training)) continue;
+      if (!is_itself && (text.is_swapped != texts[t].text.is_swapped ||
+                         !same_languages(texts[t].usual.found(), texts[other].usual.found())))
+        continue;
+      is_done[other] = true;
+      std::vector<const PlacedPair*> judged = learned.judged;
+      if (!is_itself) {
+        judged.clear();
+        for (size_t i = 0; i < text.sample.size() && i < most_judged; ++i) judged.push_back(&text.sample[i]);
+      }
+      std::vector<LinePair> lines;
+      for (const PlacedPair* pair : judged) lines.push_back(pair->lines);
+      find_shuffled(text, learned.pairs.size(), translations.margins(lines), judged, findings);
+    }
   }
 }
 
@@ -184,27 +257,34 @@ void find_tokens(const SurveyedText& text, const Tokenizers& tokenizers, int max
 }  // namespace
 
 std::vector<Finding> check_parallel(const ParallelCheck& check) {
-  TextSurvey all("pair", check.stop);
-  Texts texts{survey(all, "data.train", check.train, check.invalid)};
-  if (!check.valid.empty()) texts.push_back(survey(all, "data.valid", check.valid, check.invalid));
-  if (!check.test.empty()) texts.push_back(survey(all, "data.test", check.test, check.invalid));
-
-  const UsualPairs usual(texts[0].sampled_lines(), declared_languages(check));
+  TextSurvey all({.stop = check.stop});
+  Texts texts;
   std::vector<Finding> findings;
-  for (SurveyedText& text : texts) {
-    const bool is_training = &text == &texts[0];
-    find_languages(text, is_training ? usual.found() : UsualPairs(text.sampled_lines(), {}).found(),
-                   usual.languages(), findings);
-  }
-  find_shuffled(texts, findings);
-  find_duplicates(texts[0], "'data.repeats: drop' leaves them out", findings);
-  for (const SurveyedText& text : texts) {
-    if (&text != &texts[0]) find_overlap(text, findings);
-    if (!text.is_swapped) find_faults(text, usual, FaultScope::pair, findings);
+  const PairLanguages declared = declared_languages(check);
+  const auto add = [&](const std::string& key, bool is_training, const std::vector<CorpusFiles>& files) {
+    SurveyedText text = survey(all, key, is_training, files, check.invalid);
+    const UsualPairs usual(text.sampled_lines(), texts.empty() ? declared : PairLanguages());
+    texts.push_back({std::move(text), usual, is_training});
+  };
+  for (const CorpusFiles& files : check.train)
+    add(check.train.size() == 1 ? "data.train" : fmt::format("data.train ({})", name_of(files)), true, {files});
+  if (!check.valid.empty()) add("data.valid", false, check.valid);
+  if (!check.test.empty()) read_test([&] { add("data.test", false, check.test); }, findings);
+
+  for (CheckedText& one : texts)
+    find_languages(one.text, one.usual.found(), texts[0].usual.languages(), findings);
+  find_shuffled(texts, check.stop, findings);
+  for (const CheckedText& one : texts) {
+    const SurveyedText& text = one.text;
+    if (one.is_training && !check.drops_repeats)
+      find_duplicates(text, "'data.repeats: drop' leaves them out", findings);
+    if (!one.is_training) find_overlap(text, findings);
+    if (!text.is_swapped) find_faults(text, one.usual, FaultScope::pair, findings);
     find_empty(text, findings);
     find_cut(text, findings);
     if (check.tokenizers) find_tokens(text, *check.tokenizers, check.max_length, findings);
   }
+  if (check.max_ratio > 0) std::erase_if(findings, [](const Finding& one) { return one.id == "length-ratio"; });
   return findings;
 }
 

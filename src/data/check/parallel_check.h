@@ -15,8 +15,10 @@ struct ParallelCheck {
   std::vector<CorpusFiles> train, valid, test;
   InvalidUtf8 invalid = InvalidUtf8::error;
   PairLanguages languages;  ///< as they are declared; those not known are taken from names such as train.en
-  std::optional<Tokenizers> tokenizers;    ///< of the model, if they are there already
-  int max_length = 0;                      ///< training drops pairs with more tokens on a side; 0: no limit
+  std::optional<Tokenizers> tokenizers;  ///< of the model, if they are there already
+  bool drops_repeats = false;            ///< training leaves out repeated pairs
+  double max_ratio = 0;  ///< training drops pairs with more tokens on one side, times; 0: no limit
+  int max_length = 0;    ///< training drops pairs with more tokens on a side; 0: no limit
   const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
 };
 

@@ -15,12 +15,9 @@ namespace sixfold {
 namespace {
 
 constexpr int64_t most_lines = 2'000'000;
-constexpr size_t most_sampled = 20'000;
+constexpr size_t most_sampled = 20'000, most_sampled_bytes = 32 << 20;
 
-uint64_t hash_of_pair(const LinePair& pair) {
-  const std::string text = as_compared(pair.first) + "\t" + as_compared(pair.second);
-  return hash_of(std::as_bytes(std::span(text)));
-}
+uint64_t hash_of_text(const std::string& text) { return hash_of(std::as_bytes(std::span(text))); }
 
 /// The greatest length that a line has; 0 if the longest lines share a bin.
 int64_t longest_of(const std::vector<int64_t>& lengths) {
@@ -29,14 +26,18 @@ int64_t longest_of(const std::vector<int64_t>& lengths) {
   return length == SurveyedText::longest ? 0 : length;
 }
 
-/// Whether far more lines have the greatest length than have the lengths before it. Where all lines are alike
-/// they don't.
+/// Whether far more lines have the greatest length than have the lengths before it, as far as any line has
+/// them.
 bool is_spike(const std::vector<int64_t>& lengths, int64_t greatest) {
-  constexpr int64_t before = 5;
-  int64_t sum = 0;
-  for (int64_t i = std::max<int64_t>(greatest - before, 0); i < greatest; ++i)
-    sum += lengths[static_cast<size_t>(i)];
-  return sum > 0 && lengths[static_cast<size_t>(greatest)] * before > 2 * sum;
+  constexpr int before = 5, fewest_lengths = 10;
+  constexpr int64_t fewest_lines = 10;
+  int64_t sum = 0, filled = 0;
+  for (int64_t i = greatest - 1; i >= 0; --i) {
+    const int64_t count = lengths[static_cast<size_t>(i)];
+    if (count > 0 && filled++ < before) sum += count;
+  }
+  const int64_t count = lengths[static_cast<size_t>(greatest)];
+  return filled >= fewest_lengths && count >= fewest_lines && count * before > 2 * sum;
 }
 
 }  // namespace
@@ -60,22 +61,27 @@ std::vector<std::string> SurveyedText::examples() const {
 }
 
 std::string SurveyedText::share(int64_t part, int64_t all) const {
-  return fmt::format("{} of {} ({:.2g}%)", part, counted(all, unit), 100 * share_of(part, all));
+  const double percent = 100 * share_of(part, all);
+  const std::string number = percent < 10 ? fmt::format("{:.2g}", percent) : fmt::format("{:.0f}", percent);
+  return fmt::format("{} of {} ({}%)", part, counted(all, unit), number);
 }
 
-SurveyedText TextSurvey::read(std::string key, const NextPair& next,
+SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair& next,
                               const std::function<std::string()>& place) {
-  SurveyedText text{.key = std::move(key), .unit = unit_, .repeats = {}, .sample = {}};
+  SurveyedText text{.key = std::move(key), .unit = settings_.unit, .repeats = {}, .sample = {}};
   for (const bool target : {false, true}) {
     text.characters[target].resize(SurveyedText::longest + 1);
     text.words[target].resize(SurveyedText::longest + 1);
   }
-  const bool is_training = !std::exchange(has_training_, true);
   int64_t step = 1;
+  size_t sampled_bytes = 0;
   for (LinePair pair; text.lines < most_lines && next(pair); ++text.lines) {
-    if (stop_ && stop_->load() != 0) throw Cancelled();
-    const uint64_t hash = hash_of_pair(pair);
-    if (is_training ? !training_.insert(hash).second : training_.contains(hash)) {
+    if (settings_.stop && settings_.stop->load() != 0) throw Cancelled();
+    const uint64_t hash =
+        hash_of_text(as_compared(pair.first) + (settings_.labelled ? "" : "\t" + as_compared(pair.second)));
+    const bool is_compared = pair.first.size() >= settings_.shortest_compared;
+    text.compared += is_compared;
+    if (is_compared && (is_training ? !training_.insert(hash).second : training_.contains(hash))) {
       ++text.repeated;
       if (text.repeats.size() < most_examples) text.repeats.push_back(PlacedPair{pair, place()}.example());
     }
@@ -89,34 +95,48 @@ SurveyedText TextSurvey::read(std::string key, const NextPair& next,
     }
     if (text.lines % step != 0) continue;
     text.sample.push_back({pair, place()});
-    if (text.sample.size() <= most_sampled) continue;
-    for (size_t i = 0; 2 * i < text.sample.size(); ++i) text.sample[i] = text.sample[2 * i];
+    sampled_bytes += pair.first.size() + pair.second.size();
+    if (text.sample.size() <= most_sampled && sampled_bytes <= most_sampled_bytes) continue;
+    for (size_t i = 1; 2 * i < text.sample.size(); ++i) text.sample[i] = std::move(text.sample[2 * i]);
     text.sample.resize((text.sample.size() + 1) / 2);
+    sampled_bytes = 0;
+    for (const PlacedPair& kept : text.sample)
+      sampled_bytes += kept.lines.first.size() + kept.lines.second.size();
     step *= 2;
   }
   return text;
 }
 
+void read_test(const std::function<void()>& read, std::vector<Finding>& findings) {
+  try {
+    read();
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const Error& error) {
+    findings.push_back({"data-test", Severity::error, fmt::format("data.test: {}", error.what()), {}});
+  }
+}
+
 void find_duplicates(const SurveyedText& train, std::string_view remedy, std::vector<Finding>& findings) {
   constexpr double tolerated = 0.02;
-  if (train.lines < fewest_checked || share_of(train.repeated, train.lines) <= tolerated) return;
+  if (train.lines < fewest_checked || share_of(train.repeated, train.compared) <= tolerated) return;
   findings.push_back(
       {"duplicates", Severity::warning,
        fmt::format("{}: {} repeat an earlier one. They count more than the others, and training takes "
                    "longer. {}",
-                   train.key, train.share(train.repeated, train.lines), remedy),
+                   train.key, train.share(train.repeated, train.compared), remedy),
        train.repeats});
 }
 
 void find_overlap(const SurveyedText& text, std::vector<Finding>& findings) {
   constexpr double tolerated = 0.01;
-  const double share = share_of(text.repeated, text.lines);
-  if (text.lines < fewest_checked / 2 || share <= tolerated) return;
+  const double share = share_of(text.repeated, text.compared);
+  if (text.compared < fewest_checked / 2 || share <= tolerated) return;
   findings.push_back(
       {"overlap", share > 0.5 ? Severity::error : Severity::warning,
        fmt::format("{}: {} are in data.train too. The figures of such a text are better than those of new "
                    "text. Remove them from data.train",
-                   text.key, text.share(text.repeated, text.lines)),
+                   text.key, text.share(text.repeated, text.compared)),
        text.repeats});
 }
 
@@ -134,7 +154,7 @@ void find_faults(const SurveyedText& text, const UsualPairs& usual, FaultScope s
       if (examples.size() < most_examples) examples.push_back(pair.example());
     }
     const double share = share_of(count, sampled);
-    if (share <= fault.tolerated) continue;
+    if (share <= fault.tolerated || share > fault.most) continue;
     findings.push_back(
         {std::string(fault.id), share > 0.5 ? Severity::error : Severity::warning,
          fmt::format("{}: {} {}. {}", text.key, text.share(count, sampled), fault.what, fault.advice),

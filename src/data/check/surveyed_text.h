@@ -29,6 +29,7 @@ struct SurveyedText {
   std::string_view unit;  ///< "pair" or "text"
   int64_t lines = 0;      ///< that were read
   int64_t empty = 0;      ///< that were left out, because a side is empty
+  int64_t compared = 0;   ///< that are long enough to be compared with others
   int64_t repeated = 0;   ///< that are in the training text too, or earlier in it
   std::vector<std::string> repeats;
   std::vector<PlacedPair> sample;  ///< evenly spread over the text
@@ -46,25 +47,35 @@ struct SurveyedText {
 /// Reads the next pair of lines; false at the end.
 using NextPair = std::function<bool(LinePair& pair)>;
 
-/// Reads the texts of a run, the training text first: at most 2 million lines of each. Up to 20,000 are kept,
-/// which are a function of the text.
+/// How texts are read.
+struct SurveySettings {
+  std::string_view unit = "pair";
+  bool labelled = false;         ///< the second of a pair is a label, which is not compared
+  size_t shortest_compared = 0;  ///< bytes of the first, from which on lines are compared with each other
+  const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
+};
+
+/// Reads the texts of a run, training texts first: at most 2 million lines of each. Up to 20,000 of them, or 32
+/// MiB, are kept, which are a function of the text.
 class TextSurvey {
  public:
-  explicit TextSurvey(std::string_view unit, const std::atomic<int>* stop) : unit_(unit), stop_(stop) {}
+  explicit TextSurvey(const SurveySettings& settings) : settings_(settings) {}
 
-  /// `place` names the pair that was read last. Throws `Cancelled` when `stop` becomes nonzero.
-  SurveyedText read(std::string key, const NextPair& next, const std::function<std::string()>& place);
+  /// `place` names the pair that was read last.
+  SurveyedText read(std::string key, bool is_training, const NextPair& next,
+                    const std::function<std::string()>& place);
 
  private:
-  std::string_view unit_;
-  const std::atomic<int>* stop_;
-  bool has_training_ = false;
+  SurveySettings settings_;
   std::unordered_set<uint64_t> training_;  ///< hashes of its pairs
 };
 
 inline double share_of(int64_t part, int64_t all) {
   return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
 }
+
+/// Reads test data by `read`. Training does not need them, so that an error is one more finding.
+void read_test(const std::function<void()>& read, std::vector<Finding>& findings);
 
 /// What can be found in any kind of text; each appends to the findings.
 /// Lines of the training text that repeat an earlier one.

@@ -9,6 +9,8 @@
 #include <functional>
 #include <numeric>
 
+#include "base/error.h"
+
 namespace sixfold {
 namespace {
 
@@ -55,16 +57,17 @@ std::vector<int32_t> add_words(std::string_view line, std::unordered_map<std::st
 
 }  // namespace
 
-WordTranslations::WordTranslations(std::span<const LinePair> pairs) {
+WordTranslations::WordTranslations(std::span<const LinePair> pairs, const std::atomic<int>* stop) {
   std::vector<Words> sources, targets;
   for (const auto& [source, target] : pairs) {
     sources.push_back(add_words(source, source_ids_, 1));
     targets.push_back(add_words(target, target_ids_, 0));
   }
-  learn(sources, targets);
+  learn(sources, targets, stop);
 }
 
-void WordTranslations::learn(const std::vector<Words>& sources, const std::vector<Words>& targets) {
+void WordTranslations::learn(const std::vector<Words>& sources, const std::vector<Words>& targets,
+                             const std::atomic<int>* stop) {
   frequency_.assign(target_ids_.size(), 0);
   double all = 0;
   for (const Words& target : targets)
@@ -74,6 +77,7 @@ void WordTranslations::learn(const std::vector<Words>& sources, const std::vecto
   for (int i = 0; i < iterations; ++i) {
     std::vector<std::unordered_map<int32_t, float>> counts(probabilities_.size());
     for (size_t pair = 0; pair < sources.size(); ++pair) {
+      if (stop && stop->load() != 0) throw Cancelled();
       Words source = sources[pair];
       source.push_back(0);
       for (const int32_t word : targets[pair]) {

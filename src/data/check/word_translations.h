@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,21 +19,23 @@ using LinePair = std::pair<std::string, std::string>;
 class WordTranslations {
  public:
   /// Learns from some thousand pairs.
-  explicit WordTranslations(std::span<const LinePair> pairs);
+  /// When `stop` becomes nonzero, `Cancelled` is thrown.
+  explicit WordTranslations(std::span<const LinePair> pairs, const std::atomic<int>* stop = nullptr);
 
   /// The mean log-probability of the words of a target beside a source; 0 if either has no word.
   double log_probability(std::string_view source, std::string_view target) const;
 
   /// For each of the pairs, by how much its target is likelier beside its own source than beside that of
-  /// another pair, whose target has about the same length. Of pairs that belong together nearly all are above
-  /// 0; of others, half.
+  /// another pair, whose target has about the same length; 0 if nothing that was learned speaks for either. Of
+  /// pairs that belong together nearly all are above 0; of others, half.
   std::vector<double> margins(std::span<const LinePair> pairs) const;
 
  private:
   using Words = std::vector<int32_t>;
   Words words_of(std::string_view line, const std::unordered_map<std::string, int32_t>& ids) const;
   double log_probability(const Words& source, const Words& target) const;
-  void learn(const std::vector<Words>& sources, const std::vector<Words>& targets);
+  void learn(const std::vector<Words>& sources, const std::vector<Words>& targets,
+             const std::atomic<int>* stop);
 
   static constexpr int iterations = 4;
   static constexpr double backoff = 0.1;  ///< the weight of a word's own frequency

@@ -140,15 +140,16 @@ void describe_classification(const ModelConfig& model, const InfoLine& line) {
 
 }  // namespace
 
-std::vector<Finding> ClassificationConfig::check(const std::atomic<int>* stop) const {
+std::vector<Finding> ClassificationConfig::check(const CheckRequest& request) const {
   const LabelledDataOptions& data = options_.data;
   std::vector<Finding> findings = check_labelled({.train = data.train,
                                                   .valid = data.valid,
                                                   .test = data.test,
                                                   .invalid = data.invalid_utf8,
                                                   .weighted = !data.class_weights.empty(),
-                                                  .stop = stop});
-  find_in_run(options_, {.kind = HeadKind::classes, .classes = 2}, findings);
+                                                  .stop = request.stop});
+  find_in_run(options_, {.kind = HeadKind::classes, .classes = 2, .pooling = options_.classifier.pooling},
+              request.folder, findings);
   return findings;
 }
 

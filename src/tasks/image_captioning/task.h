@@ -19,6 +19,7 @@ class ImageCaptioningConfig : public TaskConfigOf<ImageCaptioningOptions> {
  public:
   using TaskConfigOf::TaskConfigOf;
 
+  std::vector<Finding> check(const CheckRequest& request) const override;
   bool is_data_file(std::string_view name) const override;
   std::unique_ptr<Task> open(const TaskStart& start) const override;
 };

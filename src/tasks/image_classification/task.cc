@@ -13,6 +13,7 @@
 #include "tasks/classification/scores.h"
 #include "tasks/classification/settings.h"
 #include "tasks/kit/encoder_task.h"
+#include "tasks/kit/run_check.h"
 #include "tasks/kit/text_data.h"
 
 namespace sixfold {
@@ -137,14 +138,17 @@ void describe_image_classification(const ModelConfig& model, const InfoLine& lin
 
 }  // namespace
 
-std::vector<Finding> ImageClassificationConfig::check(const std::atomic<int>* stop) const {
+std::vector<Finding> ImageClassificationConfig::check(const CheckRequest& request) const {
   const ImageDataOptions& data = options_.data;
-  return check_images({.train = data.train,
-                       .valid = data.valid,
-                       .test = data.test,
-                       .names = data.label_names,
-                       .weighted = !data.class_weights.empty(),
-                       .stop = stop});
+  std::vector<Finding> findings = check_images({.train = data.train,
+                                                .valid = data.valid,
+                                                .test = data.test,
+                                                .names = data.label_names,
+                                                .weighted = !data.class_weights.empty(),
+                                                .stop = request.stop});
+  find_in_run(options_, {.kind = HeadKind::classes, .classes = 2, .pooling = options_.classifier.pooling},
+              request.folder, findings);
+  return findings;
 }
 
 bool ImageClassificationConfig::is_data_file(std::string_view name) const {

@@ -19,7 +19,7 @@ class ImageClassificationConfig : public TaskConfigOf<ImageClassificationOptions
  public:
   using TaskConfigOf::TaskConfigOf;
 
-  std::vector<Finding> check(const std::atomic<int>* stop) const override;
+  std::vector<Finding> check(const CheckRequest& request) const override;
   bool is_data_file(std::string_view name) const override;
   std::unique_ptr<Task> open(const TaskStart& start) const override;
 };

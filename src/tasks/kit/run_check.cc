@@ -7,7 +7,6 @@
 
 #include "backend/backend.h"
 #include "base/memory.h"
-#include "base/plural.h"
 #include "base/threads.h"
 #include "model/transformer.h"
 
@@ -52,12 +51,12 @@ void find_in_run(const ModelConfig& config, const TrainOptions& options, const s
       findings.push_back(
           {"too-few-updates",
            Severity::warning,
-           fmt::format("train.minutes: {} are enough for some {:.0f} updates of this model with batches of {} "
-                       "tokens; a model learns little in fewer than {:.0f}. Make the model smaller "
-                       "(model.d_model, the numbers of layers), make data.batch_tokens smaller, or give it "
-                       "more time",
-                       counted(static_cast<int64_t>(options.train.minutes), "minute"), updates,
-                       options.data.batch_tokens, enough_updates),
+           fmt::format(
+               "train.minutes: {:g} is enough for about {:.0f} updates of this model with batches of {} "
+               "tokens; a model learns little in fewer than {:.0f}. Make the model smaller "
+               "(model.d_model, the numbers of layers), make data.batch_tokens smaller, or give it "
+               "more time",
+               options.train.minutes, updates, options.data.batch_tokens, enough_updates),
            {}});
   }
   const double weights = static_cast<double>(parameter_count(config));
@@ -77,13 +76,13 @@ void find_in_run(const ModelConfig& config, const TrainOptions& options, const s
   const double on_disk =
       weights * (12.0 * options.checkpoint.keep_last + (options.checkpoint.keep_best ? 4 : 0) + 4);
   if (!error && static_cast<double>(space.available) < on_disk)
-    findings.push_back(
-        {"disk",
-         Severity::error,
-         fmt::format("checkpoint: the checkpoints and the model need {:.1f} GB, but {:.1f} GB are free in {}. "
-                     "Free some, write the run elsewhere, or keep fewer (checkpoint.keep_last)",
-                     on_disk / 1e9, static_cast<double>(space.available) / 1e9, folder),
-         {}});
+    findings.push_back({"disk",
+                        Severity::error,
+                        fmt::format("checkpoint: the checkpoints and the model need {:.1f} GB, but {:.1f} GB "
+                                    "are free on the disk of {}. "
+                                    "Free some, write the run elsewhere, or keep fewer (checkpoint.keep_last)",
+                                    on_disk / 1e9, static_cast<double>(space.available) / 1e9, folder),
+                        {}});
 }
 
 }  // namespace sixfold

@@ -20,15 +20,21 @@ void find_in_run(const ModelConfig& config, const TrainOptions& options, const s
 
 /// The same for the options of a task on text. Nothing is found of a run that starts from a model.
 template <class Options>
-void find_in_run(const Options& options, HeadConfig head, std::vector<Finding>& findings) {
-  constexpr int usual_vocabulary = 8000;
+void find_in_run(const Options& options, HeadConfig head, const std::string& folder,
+                 std::vector<Finding>& findings) {
+  constexpr int usual_vocabulary = 8000, usual_context = 384;
   if (!options.start.model.empty()) return;
   ModelConfig config;
   static_cast<Architecture&>(config) = options.model;
   config.head = head;
-  config.source_vocab = config.target_vocab =
-      options.tokenizer.vocab_size > 0 ? options.tokenizer.vocab_size : usual_vocabulary;
-  find_in_run(config, training_of(options), ".", findings);
+  if constexpr (requires { options.image; }) {
+    static_cast<ImageInput&>(config.image) = options.image;
+    config.image.height = config.image.width = 4 * config.image.patch;  // which weighs little
+  }
+  config.target_vocab = options.tokenizer.vocab_size > 0 ? options.tokenizer.vocab_size : usual_vocabulary;
+  config.source_vocab = config.source_is_tokens() ? config.target_vocab : ModelConfig::pixel_values;
+  config.context_tokens = head.kind == HeadKind::span ? usual_context : 0;
+  find_in_run(config, training_of(options), folder, findings);
 }
 
 }  // namespace sixfold

@@ -129,14 +129,14 @@ void describe_language_model(const ModelConfig& model, const InfoLine& line) {
 
 }  // namespace
 
-std::vector<Finding> LanguageModelConfig::check(const std::atomic<int>* stop) const {
+std::vector<Finding> LanguageModelConfig::check(const CheckRequest& request) const {
   const TextDataOptions& data = options_.data;
   std::vector<Finding> findings = check_text({.train = data.train,
                                               .valid = data.valid,
                                               .test = data.test,
                                               .invalid = data.invalid_utf8,
-                                              .stop = stop});
-  find_in_run(options_, {}, findings);
+                                              .stop = request.stop});
+  find_in_run(options_, {}, request.folder, findings);
   return findings;
 }
 

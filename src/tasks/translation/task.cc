@@ -113,7 +113,7 @@ OptionNode TranslationConfig::read_stored(OptionNode stored) const {
   return TaskConfigOf::read_stored(std::move(stored));
 }
 
-std::vector<Finding> TranslationConfig::check(const std::atomic<int>* stop) const {
+std::vector<Finding> TranslationConfig::check(const CheckRequest& request) const {
   const ParallelDataOptions& data = options_.data;
   std::vector<Finding> findings = check_parallel({.train = corpus_files(data.train, "data.train"),
                                                   .valid = corpus_files(data.valid, "data.valid"),
@@ -121,9 +121,11 @@ std::vector<Finding> TranslationConfig::check(const std::atomic<int>* stop) cons
                                                   .invalid = data.invalid_utf8,
                                                   .languages = {data.source_language, data.target_language},
                                                   .tokenizers = given_tokenizers(options_),
+                                                  .drops_repeats = data.repeats == Repeats::drop,
+                                                  .max_ratio = data.max_ratio,
                                                   .max_length = data.max_length,
-                                                  .stop = stop});
-  find_in_run(options_, {}, findings);
+                                                  .stop = request.stop});
+  find_in_run(options_, {}, request.folder, findings);
   return findings;
 }
 

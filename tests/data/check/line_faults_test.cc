@@ -6,11 +6,12 @@ namespace sixfold {
 namespace {
 
 TEST(LineFaults, TextThatWasDecodedInTheWrongWay) {
-  for (const char* line :
-       {"fÃ¼r MÃ¤dchen", "itâ€™s", "Ã\u0084pfel", "èª° ã\u0081\u008C", "a \uFFFD b", "groÃŸ", "1 â‚¬"})
+  for (const char* line : {"fÃ¼r MÃ¤dchen", "itâ€™s", "Ã\u0084pfel", "èª° ã\u0081\u008C ä¸€", "a \uFFFD b",
+                           "Ð¿Ñ\u0080Ð¸Ð²ÐµÑ\u0082", "groÃŸ", "1 â‚¬"})
     EXPECT_TRUE(has_mojibake(line)) << line;
   for (const char* line :
-       {"für Mädchen", "it’s", "São Paulo", "Ángel", "MAÇÃO", "誰 が", "Ça va à Âme", "£20, 5 °C", "ÄÖÜß", ""})
+       {"für Mädchen", "it’s", "São Paulo", "Ángel", "MAÇÃO", "誰 が", "Ça va à Âme", "£20, 5 °C", "ÄÖÜß",
+        "„Das macht Spaß“, sagte er.", "« pour la liberté\u00A0».", "LE «CARRÉ», Café…“", "así…”", ""})
     EXPECT_FALSE(has_mojibake(line)) << line;
 }
 
@@ -27,7 +28,7 @@ TEST(LineFaults, WhiteSpaceThatIsNoPartOfTheText) {
                            "co\u00ADop", "a\u00A0"})
     EXPECT_TRUE(has_odd_space(line)) << line;
   for (const char* line : {"a b", "", "Bonjour\u00A0!", "10\u00A0km", "«\u00A0oui\u00A0»", "私　は",
-                           "می\u200Cخواهم", "5\u202F000"})
+                           "می\u200Cخواهم", "5\u202F000", "\U0001F3F4\U000E0067\U000E0062\U000E007F"})
     EXPECT_FALSE(has_odd_space(line)) << line;
 }
 

@@ -4,8 +4,10 @@
 #include <unicode/normalizer2.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "data/lines.h"
@@ -251,6 +253,88 @@ TEST_P(ParallelCheckTest, FindsNothingInGoodText) {
 
 TEST_P(ParallelCheckTest, FindsEachFault) { find_all(1, 2); }
 TEST_P(ParallelCheckTest, SlowFindsEachFaultInEachOfTwentyVariants) { find_all(3, 20); }
+
+TEST_P(ParallelCheckTest, FindsNothingInSlices) {
+  for (size_t begin = 0; begin < 2400; begin += 300)
+    EXPECT_EQ(to_text(findings_of(some_of(begin, 200))), "") << begin;
+}
+
+/// What a word stands for can't be learned where none comes twice, or where there are only classes and numbers.
+TEST(ParallelCheck, FindsNothingInTasksThatAreNoTranslation) {
+  const TemporaryFolder folder;
+  RandomStream random(1, 1);
+  std::string words, reversed, sums, results, bits, parities;
+  for (int i = 0; i < 3000; ++i) {
+    std::string word;
+    for (int k = 3 + static_cast<int>(random.below(8)); k > 0; --k)
+      word += static_cast<char>('a' + random.below(26));
+    words += word + "\n";
+    reversed += std::string(word.rbegin(), word.rend()) + "\n";
+    const uint32_t a = random.below(100), b = random.below(100);
+    sums += std::to_string(a) + " + " + std::to_string(b) + "\n";
+    results += std::to_string(a + b) + "\n";
+    int ones = 0;
+    for (int k = 0; k < 12; ++k) {
+      const bool bit = random.below(2) == 0;
+      bits += bit ? "one " : "zero ";
+      ones += bit;
+    }
+    bits.back() = '\n';
+    parities += ones % 2 == 0 ? "even\n" : "odd\n";
+  }
+  for (const auto& [source, target] : {std::pair(words, reversed), {sums, results}, {bits, parities}}) {
+    write_file_atomically(folder / "a.src", source);
+    write_file_atomically(folder / "a.tgt", target);
+    for (const Finding& finding : check_parallel({.train = {{folder / "a.src", folder / "a.tgt", ""}}}))
+      EXPECT_EQ(finding.id, "duplicates") << finding.text;
+  }
+}
+
+TEST_P(ParallelCheckTest, FindsTargetsThatAreShuffledHereAndThere) {
+  RunTexts worse = some_of(0, 2500);
+  Lines some;
+  std::vector<size_t> places;
+  Draw(3).some(2500, 0.5, [&](size_t i) { places.push_back(i); });
+  for (const size_t i : places) some.push_back(worse.target[i]);
+  for (size_t k = 0; k < places.size(); ++k) worse.target[places[k]] = some[(k + 1) % some.size()];
+  const std::vector<Finding> findings = findings_of(worse);
+  EXPECT_NE(std::ranges::find(findings, "targets-shuffled", &Finding::id), findings.end());
+}
+
+/// Another text the other way round is found as such, not as one with mixed languages.
+TEST_P(ParallelCheckTest, LooksAtEachTextByItself) {
+  const RunTexts first = some_of(0, 1000), second = some_of(1000, 1000);
+  const CorpusFiles a{put("a.", 0, first.source), put("a.", 1, first.target), ""};
+  const std::string source = put("b.", 0, second.source), target = put("b.", 1, second.target);
+  EXPECT_TRUE(check_parallel({.train = {a, {source, target, ""}}}).empty());
+  const std::vector<Finding> findings = check_parallel({.train = {a, {target, source, ""}}});
+  ASSERT_EQ(findings.size(), 1u) << to_text(findings);
+  EXPECT_EQ(findings[0].id, "languages-swapped");
+}
+
+TEST_P(ParallelCheckTest, SettingsMayHaveSolvedIt) {
+  RunTexts t = some_of(0, 1000);
+  const RunTexts again = some_of(0, 500);
+  t.source.insert(t.source.end(), again.source.begin(), again.source.end());
+  t.target.insert(t.target.end(), again.target.begin(), again.target.end());
+  ParallelCheck check{.train = {{put("t.", 0, t.source), put("t.", 1, t.target), ""}}};
+  ASSERT_EQ(check_parallel(check).size(), 1u);
+  EXPECT_EQ(check_parallel(check)[0].id, "duplicates");
+  check.drops_repeats = true;
+  EXPECT_EQ(to_text(check_parallel(check)), "");
+  check.languages = {"deu_Latn", "eng_Latn"};
+  if (GetParam().languages[1] == std::string("de"))
+    EXPECT_EQ(check_parallel(check)[0].id, "languages-swapped");
+  else
+    EXPECT_EQ(check_parallel(check)[0].id, "languages");
+}
+
+TEST_P(ParallelCheckTest, EndsWhereItIsCancelled) {
+  const std::atomic<int> stop{1};
+  EXPECT_THROW(check_parallel(
+                   {.train = {{put("t.", 0, texts_.source), put("t.", 1, texts_.target), ""}}, .stop = &stop}),
+               Cancelled);
+}
 
 TEST(ParallelCheck, SaysNothingOfAFewLines) {
   const TemporaryFolder folder;

@@ -1,0 +1,104 @@
+#include "data/check/labelled_check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "error_message.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+class LabelledCheckTest : public testing::Test {
+ protected:
+  std::string put(const std::string& name, const std::string& text) const {
+    write_file_atomically(folder_ / name, text);
+    return folder_ / name;
+  }
+  /// Lines of a label and a text of its own.
+  static std::string lines(const std::string& label, int first, int count) {
+    std::string text;
+    for (int i = first; i < first + count; ++i)
+      text += label + "\tthe text of the sample with the number " + std::to_string(i) + "\n";
+    return text;
+  }
+  static bool has(const std::vector<Finding>& findings, const std::string& id) {
+    return std::ranges::find(findings, id, &Finding::id) != findings.end();
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(LabelledCheckTest, FindsNothingInGoodData) {
+  const std::string train = put("train.tsv", lines("a", 0, 200) + lines("b", 200, 150));
+  const std::string valid = put("valid.tsv", lines("a", 400, 60) + lines("b", 460, 60));
+  EXPECT_EQ(to_text(check_labelled({.train = {train}, .valid = {valid}, .test = {valid}})), "");
+}
+
+TEST_F(LabelledCheckTest, FindsWhatIsWrongWithLabels) {
+  const std::string train = put("train.tsv", lines("a", 0, 400) + lines("b", 400, 10));
+  EXPECT_TRUE(has(check_labelled({.train = {train}}), "labels-unbalanced"));
+  EXPECT_FALSE(has(check_labelled({.train = {train}, .weighted = true}), "labels-unbalanced"));
+  const std::string other = put("valid.tsv", lines("a", 500, 60) + lines("c\x1b[1m", 600, 1));
+  const std::vector<Finding> unseen = check_labelled({.train = {train}, .valid = {other}});
+  ASSERT_TRUE(has(unseen, "labels-unseen"));
+  EXPECT_EQ(to_text(unseen).find('\x1b'), std::string::npos);
+  const std::string both = put("both.tsv", lines("a", 0, 200) + lines("b", 150, 150));
+  EXPECT_TRUE(has(check_labelled({.train = {both}}), "labels-contradict"));
+}
+
+/// The label does not count: a text whose label differs is a leak too.
+TEST_F(LabelledCheckTest, FindsTextsOfOtherParts) {
+  const std::string train = put("train.tsv", lines("a", 0, 200) + lines("b", 200, 200));
+  const std::string valid = put("valid.tsv", lines("b", 0, 50) + lines("a", 500, 50));
+  EXPECT_TRUE(has(check_labelled({.train = {train}, .valid = {valid}}), "overlap"));
+  EXPECT_TRUE(has(check_labelled({.train = {train, train}}), "duplicates"));
+}
+
+TEST_F(LabelledCheckTest, TestDataThatCanNotBeReadStopNothing) {
+  const std::string train = put("train.tsv", lines("a", 0, 200) + lines("b", 200, 200));
+  EXPECT_TRUE(has(check_labelled({.train = {train}, .test = {"nowhere.tsv"}}), "data-test"));
+  EXPECT_NE(
+      error_message([&] { check_labelled({.train = {train}, .valid = {"nowhere.tsv"}}); }).find("nowhere.tsv"),
+      std::string::npos);
+}
+
+TEST_F(LabelledCheckTest, FindsImagesOfOtherSizes) {
+  const auto image = [&](const std::string& name, int width) {
+    put(name, "P5 " + std::to_string(width) + " 2 255\n" + std::string(static_cast<size_t>(2 * width), 'x'));
+    return name + "\n";
+  };
+  const std::string list = put("list", image("a.pgm", 3) + image("b.pgm", 4));
+  const std::string labels = put("labels", "x\ny\n");
+  EXPECT_TRUE(has(check_images({.train = {list, labels}}), "image-sizes"));
+  put("b.pgm", "P5 3 2 255\nx");
+  EXPECT_TRUE(has(check_images({.train = {list, labels}}), "images-damaged"));
+  image("b.pgm", 3);
+  EXPECT_TRUE(check_images({.train = {list, labels}}).empty());
+  EXPECT_TRUE(check_captions({.train = {list, labels}}).empty());
+}
+
+TEST_F(LabelledCheckTest, LooksAtShortLinesOfText) {
+  std::string good, bad, other;
+  for (int i = 0; i < 200; ++i) {
+    good += "a line, and no other line has the number " + std::to_string(i) + "\nshort\n";
+    bad += "fÃ¼r " + std::to_string(i) + "\n";
+    other += "a line of other text, which has the number " + std::to_string(i) + "\nshort\n";
+  }
+  const std::string train = put("good.txt", good), worse = put("bad.txt", bad), valid = put("other.txt", other);
+  EXPECT_EQ(to_text(check_text({.train = {train}, .valid = {valid}})), "");
+  EXPECT_TRUE(has(check_text({.train = {worse}}), "mojibake"));
+  EXPECT_TRUE(has(check_text({.train = {train}, .valid = {train}}), "overlap"));
+}
+
+TEST_F(LabelledCheckTest, ReadsQuestions) {
+  const std::string train = put("q.tsv", "the dog is big\twho is big?\tdog\n");
+  EXPECT_TRUE(check_questions({.train = {train}}).empty());
+  EXPECT_NE(error_message([] { check_questions({.train = {"nowhere.tsv"}}); }).find("nowhere.tsv"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace sixfold
