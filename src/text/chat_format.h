@@ -25,9 +25,6 @@ struct ChatFormat {
   bool trims = false;              ///< contents lose the white space at both ends
   bool drops_thoughts = false;     ///< the assistant's contents begin after the last "</think>"
   std::string_view preamble = {};  ///< begins the first message, which is then always the system's
-  // By these texts, besides the parts above, its templates are recognised:
-  std::vector<std::string_view> has = {}, lacks = {};  ///< what they have, and what none of them has
-  std::vector<std::string_view> more_tokens = {};      ///< control tokens that they may have, as for tools
 };
 
 /// The table of all formats.
@@ -35,19 +32,12 @@ std::span<const ChatFormat> chat_formats();
 /// The format of this name; null if there is none.
 const ChatFormat* chat_format_named(std::string_view name);
 
-/// What a template in Jinja says.
-struct RecognisedChat {
-  const ChatFormat* format = nullptr;
-  std::string system;        ///< the system message of conversations without one; empty: none
-  bool starts = false;       ///< whether the start token stands before the text
-  bool names_today = false;  ///< whether it has today's date, for which `ChatFormat::preamble` has a fixed one
-};
+/// The control tokens in a text, "<|", letters, digits, "_" or "/", and "|>", sorted and without repetition.
+std::vector<std::string> control_tokens_in(std::string_view text);
+/// A text as a literal of Jinja.
+std::string jinja_literal(std::string_view text);
 
-/// Recognises a template by the texts in it, without interpreting it. Returns nothing if it is none of the
-/// table's, or might write something else. Takes time linear in the template.
-std::optional<RecognisedChat> recognise_chat(std::string_view jinja);
-
-/// A template that writes what `chat_text` does, and that is recognised again.
+/// A template that writes what `chat_text` does, and that `recognise_chat` recognises again.
 std::string chat_template_of(const ChatFormat& format, const std::string& system, bool starts);
 
 /// A conversation as one text, and the parts of it in which nothing is a control token: the contents.

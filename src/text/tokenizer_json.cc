@@ -215,7 +215,8 @@ class JsonTokenizer : public Tokenizer {
   std::vector<LocatedToken> encode_parts(std::string_view text, bool traced,
                                          const SpecialTokens& special) const {
     std::vector<LocatedToken> tokens;
-    traced = traced || (normalizer_ && pre_tokenizer_ && pre_tokenizer_->looks_at_beginning());
+    traced = traced || (normalizer_ && pre_tokenizer_ && pre_tokenizer_->looks_at_beginning()) ||
+             (!special.plain.empty() && !normalized_finder_.is_empty());
     for (const TextPart& part : finder_.parts(text, special.found, special.plain)) {
       if (part.token) {
         tokens.push_back({part.token->id, part.begin, part.end});
@@ -224,15 +225,32 @@ class JsonTokenizer : public Tokenizer {
       ReadText read{std::string(text.substr(part.begin, part.end - part.begin)), {}};
       for (size_t i = part.begin; traced && i < part.end; ++i) read.origins.push_back({i, i + 1});
       if (normalizer_) normalizer_->apply(read);
-      encode_normalized(std::move(read), part.begin == 0, special.found && special.plain.empty(), tokens);
+      const std::vector<TextRange> plain = plain_parts(read, special.plain);
+      encode_normalized(std::move(read), part.begin == 0, {special.found, plain}, tokens);
     }
     return tokens;
   }
 
-  void encode_normalized(ReadText read, bool begins, bool finds_special,
+  /// The parts of a traced text that come from the ranges `plain` of the original.
+  std::vector<TextRange> plain_parts(const ReadText& read, std::span<const TextRange> plain) const {
+    std::vector<TextRange> parts;
+    if (normalized_finder_.is_empty()) return parts;
+    for (size_t i = 0; i < read.origins.size() && !plain.empty(); ++i) {
+      const TextRange& origin = read.origins[i];
+      while (!plain.empty() && plain.front().end <= origin.begin) plain = plain.subspan(1);
+      if (plain.empty() || plain.front().begin >= origin.end) continue;
+      if (!parts.empty() && parts.back().end == i)
+        ++parts.back().end;
+      else
+        parts.push_back({i, i + 1});
+    }
+    return parts;
+  }
+
+  void encode_normalized(ReadText read, bool begins, const SpecialTokens& special,
                          std::vector<LocatedToken>& tokens) const {
     if (normalized_finder_.is_empty()) return encode_words(std::move(read), begins, tokens);
-    for (const TextPart& part : normalized_finder_.parts(read.text, finds_special)) {
+    for (const TextPart& part : normalized_finder_.parts(read.text, special.found, special.plain)) {
       ReadText inner{read.text.substr(part.begin, part.end - part.begin), {}};
       if (!read.origins.empty())
         inner.origins.assign(read.origins.begin() + static_cast<std::ptrdiff_t>(part.begin),

@@ -66,7 +66,8 @@ TEST_F(ChatTemplates, ThatDoNotFitAreNamed) {
     EXPECT_NE(error.find("it is not known how the model reads conversations"), std::string::npos) << error;
   };
   named("{{ messages }}", "is none of the known formats: chatml, qwen3,");
-  named(golden("phi4"), "is that of the format phi4, but its vocabulary has no special token '<|im_sep|>'");
+  named(golden("phi4"),
+        "is that of the format phi4, but its tokenizer finds no special token '<|im_sep|>' in conv");
   named("{{ bos_token }}" + golden("smollm2"), "puts the start token before a text, and the tokenizer none");
   set_template(5);
   refuse("chat_template is 5; it must be a text, or a list of texts with names");

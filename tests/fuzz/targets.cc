@@ -51,7 +51,7 @@
 #include "tasks/translation/markup/po_messages.h"
 #include "tasks/translation/markup/translate_markup.h"
 #include "text/characters.h"
-#include "text/chat_format.h"
+#include "text/chat_templates.h"
 #include "text/glossary.h"
 #include "text/sentence_piece.h"
 #include "text/sentences.h"

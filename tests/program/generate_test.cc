@@ -230,6 +230,8 @@ TEST_F(ChatCommand, RefusesByName) {
   EXPECT_EQ(plain.status, 2);
   EXPECT_NE(plain.text.find("it is not known how the model reads conversations"), std::string::npos)
       << plain.text;
+  EXPECT_NE(chat("--prompt a --system '' 2>&1").text.find("--system is empty; leave it out"),
+            std::string::npos);
   EXPECT_NE(sixfold("generate " + (folder_ / "plain") + " --system b --prompt a 2>&1")
                 .text.find("--system needs --chat"),
             std::string::npos);

@@ -232,6 +232,15 @@ TEST_F(Translate, RefusesWhatAFormatHasNoPlaceFor) {
   expect_error(refused("--split-sentences qqq"), "unknown language 'qqq'");
 }
 
+/// The stored settings of a model may ask for the coverage, whose layer is chosen.
+TEST_F(Translate, ChoosesTheLayerOfAStoredPenalty) {
+  write_small_model(model_, 1, true, [](ModelConfig& config) { config.generation.coverage_penalty = 0.5f; });
+  const std::string usual = translate("a b c\n").text;
+  EXPECT_EQ(translate("a b c\n", "--layer -1").text, usual);
+  EXPECT_EQ(translate("a b c\n", "--layer 0 --format json").text,
+            translate("a b c\n", "--layer 0 --format json --coverage-penalty 0.5").text);
+}
+
 TEST_F(Translate, SplitsParagraphs) {
   const std::string quiet = " 2>/dev/null";  // "A" and "a." are unknown to the model
   const std::string one = translate("b e a a a.\n", quiet).text, two = translate("A b a a a\n", quiet).text;

@@ -136,6 +136,30 @@ TEST_F(LanguagesTest, CodesAreThoseOfClients) {
     EXPECT_EQ(client_code(own), code);
 }
 
+/// A text that is in the target language stays, in whatever spelling.
+TEST_F(LanguagesTest, OneLanguageInTwoSpellings) {
+  write_model_of({"eng_Latn", "deu_Latn", "por_Latn", "pt-BR"}, "*", false);
+  start({}, {many_});
+  const auto written = [&](const char* source, const char* target) {
+    return json(post("/translate",
+                     {{"q", "the house is a b"}, {"source", source}, {"target", target}}))["translatedText"];
+  };
+  for (const auto& [source, target] : {std::pair("en", "en"),
+                                       {"en", "en-US"},
+                                       {"eng_Latn", "en"},
+                                       {"en-GB", "eng_Latn"},
+                                       {"auto", "en"},
+                                       {"auto", "eng_Latn"},
+                                       {"auto", "en-US"}})
+    EXPECT_EQ(written(source, target), "the house is a b") << source << " " << target;
+  EXPECT_NE(written("en", "deu_Latn"), "the house is a b");
+  const Json deepl =
+      json(post("/v2/translate", {{"text", {"a b"}}, {"source_lang", "EN"}, {"target_lang", "EN-US"}}));
+  EXPECT_EQ(deepl["translations"][0]["text"], "a b");
+  expect_refused(post("/translate", {{"q", "a"}, {"source", "es"}, {"target", "es-MX"}}), 400,
+                 "no model from es");
+}
+
 TEST_F(LanguagesTest, ALanguageOfTheSettingsMustBeOneOfTheModels) {
   write_model_of({"en", "de"}, "__*__", false);
   ModelConfig config = load_model_config(many_);

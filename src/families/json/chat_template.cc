@@ -2,7 +2,7 @@
 
 #include "base/join.h"
 #include "families/json/keys.h"
-#include "text/chat_format.h"
+#include "text/chat_templates.h"
 
 namespace sixfold {
 

@@ -5,16 +5,21 @@
 namespace sixfold::serve {
 namespace {
 
-/// Whether a model reads or writes a language.
-bool knows(Service& service, const std::string& language) {
-  return std::ranges::count(all_languages(service.models()), language) > 0;
+/// The code by which the models know a language that a client may have in another spelling; empty: none.
+std::string known_code(const Models& models, const std::string& language) {
+  constexpr size_t longest_code = 32;  // in other spellings
+  const std::vector<std::string> all = all_languages(models);
+  if (std::ranges::count(all, language) > 0) return language;
+  const std::string usual = language.empty() || language.size() > longest_code ? "" : client_code(language);
+  return std::ranges::count(all, usual) > 0 ? usual : "";
 }
 
 /// The languages from which there is a model, and the target itself; all languages if there is no model.
 std::vector<std::string> languages_into(const Models& models, const std::string& target) {
   std::vector<std::string> codes = source_languages(models, target);
   if (codes.empty()) return all_languages(models);
-  if (std::find(codes.begin(), codes.end(), target) == codes.end()) codes.push_back(target);
+  const std::string known = known_code(models, target);
+  if (!known.empty() && std::find(codes.begin(), codes.end(), known) == codes.end()) codes.push_back(known);
   return codes;
 }
 
@@ -28,7 +33,8 @@ void translate_from(Service& service, const WantedTexts& wanted, const std::stri
       texts.push_back(wanted.texts[i]);
       chosen.push_back(&answers[i]);
     }
-  if (source == wanted.target && knows(service, source)) {
+  const std::string known = known_code(service.models(), source);
+  if (!known.empty() && known == known_code(service.models(), wanted.target)) {
     for (size_t i = 0; i < chosen.size(); ++i) chosen[i]->text = std::move(texts[i]);
     return;
   }

@@ -23,8 +23,8 @@ struct AnswerText {
 };
 
 /// Translates texts, each from its language, which is looked for among the source and target languages of the
-/// models. A text that is in the target language, which a model must know,
-/// stays as it is. Throws an `HttpError`, as `translate` and `required_pair`.
+/// models. A text that is in the target language, which a model must know, stays as it is, in whatever spelling
+/// the client has the codes (`client_code`). Throws an `HttpError`, as `translate` and `required_pair`.
 std::vector<AnswerText> translate_from_any(Service& service, const WantedTexts& wanted);
 
 /// Tells a client of an interface that has no field for it how many sentences were too long: in the header

@@ -256,8 +256,8 @@ void add_generate(CLI::App& app) {
                      .ranges = {{"max_tokens", between(1, 1 << 24)}}});
   command.add_flag("--chat", settings->options.chat,
                    "a prompt is a message of a user, or a list of messages as JSON, which the model answers");
-  add_value_option(command, "--system", settings->system,
-                   "with --chat: the system message [the model's, if any]");
+  const CLI::Option* system = add_value_option(command, "--system", settings->system,
+                                               "with --chat: the system message [the model's, if any]");
   command.add_flag("--json", settings->json, "write a JSON object on a line for each text");
   add_runtime_options(command, settings->runtime);
   command.footer(
@@ -269,7 +269,11 @@ void add_generate(CLI::App& app) {
       "message\n"
       "of one conversation.\n"
       "Example:\n  sixfold generate run/model --prompt 'To be' --max-tokens 200 --temperature 0.8 --seed 1");
-  command.callback([settings] { run(*settings); });
+  command.callback([settings, system] {
+    require(system->count() == 0 || !settings->system.empty(),
+            "--system is empty; leave it out for the system message of the model, if it has one");
+    run(*settings);
+  });
 }
 
 }  // namespace

@@ -56,7 +56,12 @@ std::vector<ChatMessage> read_messages(std::string_view text) {
 }
 
 std::vector<ChatMessage> conversation_of(std::string_view line) {
-  if (!line.starts_with("[{")) return {{.role = "user", .content = std::string(line)}};
+  const auto skip_spaces = [](std::string_view text) {
+    return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  };
+  const std::string_view list = skip_spaces(line);
+  if (!list.starts_with('[') || !skip_spaces(list.substr(1)).starts_with('{'))
+    return {{.role = "user", .content = std::string(line)}};
   return read_messages(line);
 }
 

@@ -12,8 +12,8 @@ namespace sixfold {
 /// anything else, and as `parse_json`.
 std::vector<ChatMessage> read_messages(std::string_view text);
 
-/// A line of text as a conversation: one that begins with "[{" is JSON for `read_messages`, any other a message
-/// of the user. Throws an input error as `read_messages`.
+/// A line of text as a conversation: one that begins with "[{", with any white space, is JSON for
+/// `read_messages`, any other a message of the user. Throws an input error as `read_messages`.
 std::vector<ChatMessage> conversation_of(std::string_view line);
 
 }  // namespace sixfold

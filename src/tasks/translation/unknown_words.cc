@@ -17,6 +17,7 @@ namespace {
 
 /// Stands for an unknown token in a text: one of the characters that no text may have.
 constexpr std::string_view unknown_mark = "\uFDD0";
+constexpr size_t longest_word = 1024;  // bytes of a word of the source that is written
 
 /// The character of well-formed text after a place, which is moved over it; likewise before a place.
 UChar32 next_of(std::string_view text, size_t& place) {
@@ -52,24 +53,39 @@ bool ends_word(UChar32 before, UChar32 after) {
   return u_isUWhiteSpace(before) || u_isUWhiteSpace(after) || is_unspaced(before) || is_unspaced(after);
 }
 
-/// The word around a part of well-formed text; without a visible character in this part, the word after it.
-TextRange word_around(std::string_view text, TextRange part) {
-  TextRange word = stripped(text, part, [](UChar32 c) { return u_isUWhiteSpace(c); });
-  if (word.begin == word.end && word.end < text.size()) next_of(text, word.end);
-  if (word.begin == word.end) return word;
-  for (size_t first = word.begin, last = word.begin; word.begin > 0; word.begin = last) {
-    first = word.begin;
-    const UChar32 before = last_of(text, last);
-    if (ends_word(before, next_of(text, first))) break;
+/// The words of well-formed text. All words of it are found in time about linear in the text.
+class WordsOfText {
+ public:
+  explicit WordsOfText(std::string text) : text_(std::move(text)), ends_{0} {
+    UChar32 before = -1;
+    for (size_t place = 0; place < text_.size();) {
+      const size_t begin = place;
+      const UChar32 after = next_of(text_, place);
+      if (begin > 0 && ends_word(before, after)) ends_.push_back(begin);
+      before = after;
+    }
+    ends_.push_back(text_.size());
   }
-  for (size_t last = word.end, next = word.end; word.end < text.size(); word.end = next) {
-    last = word.end;
-    const UChar32 after = next_of(text, next);
-    if (ends_word(last_of(text, last), after)) break;
+  const std::string& text() const { return text_; }
+
+  /// The word around a part; without a visible character in this part, the word after it.
+  TextRange around(TextRange part) {
+    TextRange word = stripped(text_, part, [](UChar32 c) { return u_isUWhiteSpace(c); });
+    if (word.begin == word.end && word.end < text_.size()) next_of(text_, word.end);
+    if (word.begin == word.end) return word;
+    word = {*std::prev(std::ranges::upper_bound(ends_, word.begin)),
+            *std::ranges::lower_bound(ends_, word.end)};
+    if (word.begin == last_.begin && word.end == last_.end) return last_core_;
+    const TextRange core = stripped(text_, word, [](UChar32 c) { return u_ispunct(c); });
+    last_ = word;
+    return last_core_ = core.begin < core.end ? core : word;
   }
-  const TextRange core = stripped(text, word, [](UChar32 c) { return u_ispunct(c); });
-  return core.begin < core.end ? core : word;
-}
+
+ private:
+  std::string text_;
+  std::vector<size_t> ends_;    // places where a word ends, and those of the text, in ascending order
+  TextRange last_, last_core_;  // the last word, and this without punctuation at its ends
+};
 
 /// The text of a source and the words that its tokens belong to, which are empty for tokens around the text.
 struct SourceWords {
@@ -86,47 +102,61 @@ SourceWords words_of(const ModelRuntime& open, const ScoredPair& pair, const Pai
   const std::vector<LocatedToken> located = tokenizer.locate(source.text);
   if (std::ranges::equal(located.begin(), located.begin() + std::min(std::ssize(located), std::ssize(tokens)),
                          tokens.begin(), tokens.end(), {}, &LocatedToken::id)) {
+    if (located.size() > tokens.size()) {  // the model reads only the beginning
+      size_t read = tokens.empty() ? 0 : located[tokens.size() - 1].end;
+      while (read < source.text.size() && (static_cast<unsigned char>(source.text[read]) & 0xC0) == 0x80)
+        ++read;
+      source.text.resize(read);
+    }
+    WordsOfText words(source.text);
     for (size_t i = 0; i < tokens.size(); ++i)
-      source.words[begin + i] = word_around(source.text, {located[i].begin, located[i].end});
+      source.words[begin + i] = words.around({located[i].begin, located[i].end});
     return source;
   }
   // A text that was segmented before.
   const std::vector<TextRange> ranges = word_ranges(source.text);
   const std::vector<int> numbers = words_of_tokens(tokenizer, tokens, /*shows_unknown=*/true);
+  WordsOfText words(source.text);
   for (size_t i = 0; i < tokens.size(); ++i)
     if (const int number = numbers[i]; number >= 0 && number < std::ssize(ranges))
-      source.words[begin + i] = word_around(source.text, ranges[static_cast<size_t>(number)]);
+      source.words[begin + i] = words.around(ranges[static_cast<size_t>(number)]);
   return source;
 }
 
-/// The word of the source with the largest sum of weights. `weights`: [heads, target tokens, source tokens].
+/// The word of the source with the largest sum of weights, of several the first. `weights`: [heads, target
+/// tokens, source tokens].
 std::string attended_word(const SourceWords& source, const std::vector<float>& weights, size_t target_tokens,
                           size_t token) {
   const size_t columns = source.words.size();
-  std::map<size_t, double> sums;  // by the place of a word
+  std::vector<double> of_tokens(columns);
   for (size_t row = token; row < weights.size() / columns; row += target_tokens)
-    for (size_t s = 0; s < columns; ++s)
-      if (const TextRange& word = source.words[s]; word.begin < word.end)
-        sums[word.begin] += double{weights[row * columns + s]};
+    for (size_t s = 0; s < columns; ++s) of_tokens[s] += double{weights[row * columns + s]};
+  std::map<size_t, double> sums;  // by the place of a word
+  for (size_t s = 0; s < columns; ++s)
+    if (const TextRange& word = source.words[s]; word.begin < word.end) sums[word.begin] += of_tokens[s];
   const auto best =
       std::ranges::max_element(sums, {}, [](const auto& word_and_sum) { return word_and_sum.second; });
   if (best == sums.end()) return {};
   const TextRange word = *std::ranges::find(source.words, best->first, &TextRange::begin);
-  return source.text.substr(word.begin, word.end - word.begin);
+  if (word.end - word.begin <= longest_word) return source.text.substr(word.begin, word.end - word.begin);
+  size_t end = word.begin + longest_word;  // not within a character
+  while ((static_cast<unsigned char>(source.text[end]) & 0xC0) == 0x80) --end;
+  return source.text.substr(word.begin, end - word.begin);
 }
 
 /// The text of an output with words of the source. Nothing if the text has the mark for another reason.
 std::optional<std::string> replaced(const Tokenizer& tokenizer, const ScoredPair& pair,
                                     const SourceWords& source, const std::vector<float>& weights) {
   const std::vector<int32_t>& ids = pair.output.ids;
-  const std::string text = replace_invalid_utf8(tokenizer.decode(ids, std::string(unknown_mark)));
+  WordsOfText words(replace_invalid_utf8(tokenizer.decode(ids, std::string(unknown_mark))));
+  const std::string& text = words.text();
   std::string result;
   size_t done = 0, mark = 0;
   for (size_t token = 0; token < ids.size(); ++token) {
     if (ids[token] != tokenizer.unk()) continue;
     mark = text.find(unknown_mark, mark);
     if (mark == text.npos) return {};
-    const TextRange word = word_around(text, {mark, mark + unknown_mark.size()});
+    const TextRange word = words.around({mark, mark + unknown_mark.size()});
     mark += unknown_mark.size();
     if (word.begin < done) continue;  // of the word before it
     result += text.substr(done, word.begin - done);
@@ -153,9 +183,14 @@ void replace_unknown_words(const ModelRuntime& open, const DecodeWorkspace& deco
     }
   if (unknown.empty()) return;
   const auto weights = cross_attention(open, decoding, unknown, layer);
-  for (size_t i = 0; i < unknown.size(); ++i)
-    if (const auto text = replaced(tokenizer, unknown[i], words_of(open, unknown[i], common), weights[i]))
+  std::optional<SourceWords> source;
+  for (size_t i = 0; i < unknown.size(); ++i) {
+    const bool same = i > 0 && unknown[i].source.data() == unknown[i - 1].source.data() &&
+                      unknown[i].text.data() == unknown[i - 1].text.data();
+    if (!same) source = words_of(open, unknown[i], common);
+    if (const auto text = replaced(tokenizer, unknown[i], *source, weights[i]))
       translations[numbers[i]].text = *text;
+  }
 }
 
 }  // namespace sixfold

@@ -12,8 +12,8 @@ namespace sixfold {
 /// source do not count.
 ///
 /// A word is what white space separates, without punctuation at its ends, so that punctuation of a translation
-/// stays; in scripts without spaces it is the text of the token. Translations without unknown tokens do not
-/// change.
+/// stays; in scripts without spaces it is the text of the token. Of a source that is cut, and of a word longer
+/// than 1024 bytes, it is the beginning. Translations without unknown tokens do not change.
 void replace_unknown_words(const ModelRuntime& open, const DecodeWorkspace& decoding,
                            std::span<const ScoredPair> pairs, std::optional<int> layer,
                            const PairContext& common, std::span<Translation> translations);

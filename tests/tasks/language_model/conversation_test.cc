@@ -17,6 +17,8 @@ std::string written(const std::string& line) {
 TEST(Conversation, IsALineOrJson) {
   EXPECT_EQ(written("a [b]"), "user=a [b];");
   EXPECT_EQ(written("[b]"), "user=[b];");
+  for (const char* spaces : {" ", "\n  ", "\t\r\n"})
+    EXPECT_EQ(written(fmt::format(R"({0}[{0}{{"role": "user", "content": "b"}}])", spaces)), "user=b;");
   EXPECT_EQ(
       written(R"([{"role": "developer", "content": "a"}, {"role": "user", "content": "b", "name": null}])"),
       "system=a;user=b;");

@@ -11,6 +11,7 @@
 #include "program/small_model.h"
 #include "search/beam.h"
 #include "tasks/translation/translator_fixture.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 namespace {
@@ -101,22 +102,64 @@ TEST_F(UnknownWords, AreReplacedWithOtherOptions) {
   EXPECT_EQ(split[0].translations[0].text.find("<unk>"), std::string::npos) << split[0].translations[0].text;
 }
 
-/// A word that is unknown in part is replaced as a whole; punctuation at its ends stays.
-TEST(UnknownPieces, BelongToWordsThatAreReplacedAsAWhole) {
+/// A model of pieces that writes "s", ",", spaces and unknown tokens.
+class UnknownPieces : public testing::Test {
+ protected:
+  UnknownPieces() {
+    const std::vector<std::string> text{"the cat sees the dog, the dog sees the cat."};
+    TokenizerOptions options;
+    options.vocab_size = 30;
+    const Tokenizers tokenizers = make_tokenizers(options, text, text);
+    const Tokenizer& target = *tokenizers.target;
+    EXPECT_EQ(target.decode(target.encode("the x, cat"), "?"), "the ?, cat");
+    write_small_model(folder.path(), 3, tokenizers, [&](ModelConfig& config) {
+      for (int id = 0; id < target.vocab_size(); ++id)
+        if (const std::string piece = target.token_text(id);
+            id != target.unk() && id != target.eos() && piece != "\u2581") {
+          if (piece != "s" && piece != ",")
+            config.generation.suppress_tokens.push_back(id);
+          else
+            more_.push_back(id);
+        }
+      config.generation.min_new_tokens = 9, config.generation.renormalize_logits = true;
+    });
+  }
   const TemporaryFolder folder;
-  const std::vector<std::string> text{"the cat sees the dog, the dog sees the cat."};
-  TokenizerOptions options;
-  options.vocab_size = 30;
-  const Tokenizers tokenizers = make_tokenizers(options, text, text);
-  const Tokenizer& target = *tokenizers.target;
-  EXPECT_EQ(target.decode(target.encode("the x, cat"), "?"), "the ?, cat");
-  write_small_model(folder.path(), 3, tokenizers, [&](ModelConfig& config) {
-    for (int id = 0; id < target.vocab_size(); ++id)
-      if (const std::string piece = target.token_text(id);
-          id != target.unk() && id != target.eos() && piece != "s" && piece != "," && piece != "\u2581")
-        config.generation.suppress_tokens.push_back(id);
-    config.generation.min_new_tokens = 9, config.generation.renormalize_logits = true;
-  });
+  std::vector<int32_t> more_;  // "s" and ","
+};
+
+/// A word of a source that is cut ends where the model stops to read, and is not long. This takes a moment
+/// only, however long the word is.
+TEST_F(UnknownPieces, AreReplacedByLongWordsInPart) {
+  std::string word;
+  while (word.size() < 2'000'000) word += "th\u00e9ca";
+  for (const int limit : {10, 1024}) {
+    int replaced = 0;
+    const Translator translator(folder.path(), {.threads = 1});
+    TranslateOptions options{.generation = translator.generation(), .replace_unknown = true};
+    auto& suppressed = options.generation->suppress_tokens;
+    suppressed.insert(suppressed.end(), more_.begin(), more_.end());
+    options.beam_size = options.n_best = 8, options.max_source_length = limit;
+    translator.translate({word}, options, [&](const TranslatedLine& line) {
+      EXPECT_GT(line.tokens_cut, 0u);
+      for (const Translation& one : line.translations) {
+        const size_t begin = one.text.find("th\u00e9ca");
+        if (begin == std::string::npos) continue;
+        const size_t end = one.text.find_first_of(" s,", begin);
+        const std::string got = one.text.substr(begin, end - begin);
+        EXPECT_TRUE(word.starts_with(got)) << got;
+        EXPECT_FALSE(first_invalid_utf8(got));
+        EXPECT_LE(got.size(), limit == 10 ? 20u : 1024u);
+        EXPECT_GT(got.size(), limit == 10 ? 6u : 1000u);
+        ++replaced;
+      }
+    });
+    EXPECT_GT(replaced, 3);
+  }
+}
+
+/// A word that is unknown in part is replaced as a whole; punctuation at its ends stays.
+TEST_F(UnknownPieces, BelongToWordsThatAreReplacedAsAWhole) {
   int replaced = 0, in_part = 0;
   const std::set<std::string> words{"Zürich", "the", "dog", "B-52s"};
   Translator(folder.path(), {.threads = 1})

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "data/corpus_report.h"
+#include "model_folder/model_folder.h"
 #include "model_folder/provenance.h"
 #include "program/kit/distributed_run.h"
 #include "program/kit/interrupt.h"
@@ -177,9 +178,15 @@ void run_on_stream(const TranslateSettings& settings) {
   warn_of_unknown(unknown);
 }
 
+/// Whether scores count the coverage of the source, as options or the model ask for.
+bool counts_coverage(const TranslateSettings& settings) {
+  return settings.generation.has("coverage_penalty") ||
+         load_model_config(settings.model).generation.coverage_penalty > 0;
+}
+
 int run(const TranslateSettings& settings, Processes& processes) {
   check(settings.writer, settings.markup != TextKind::plain || settings.options.replace_unknown ||
-                             settings.generation.has("coverage_penalty"));
+                             !settings.writer.details.layer || counts_coverage(settings));
   check_markup(settings);
   check_constraints(settings);
   require(settings.part.empty() || processes.size() == 1,
