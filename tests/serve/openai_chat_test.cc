@@ -127,7 +127,7 @@ TEST_F(ChatCompletions, TellLogProbabilities) {
 TEST_F(ChatCompletions, AreRefusedByName) {
   refused({{"messages", nullptr}}, "has no \\\"messages\\\"");
   refused({{"messages", Json::array()}}, "must end with a message of the user");
-  refused({{"messages", {{{"role", "tool"}, {"content", "a"}}}}}, "must end with a message of the user");
+  refused({{"messages", {{{"role", "tool"}, {"content", "a"}}}}}, "message 1: its role is 'tool'; it must be");
   refused({{"messages", {{{"role", "user"}}}}}, "message 1 has no \\\"content\\\"");
   refused({{"max_completion_tokens", 3}}, "are the same; send one");
   refused({{"top_logprobs", 2}}, "\\\"top_logprobs\\\" needs \\\"logprobs\\\"");
