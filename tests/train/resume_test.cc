@@ -104,6 +104,7 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"tokenizer.target", "a.spm"},
           {"data.train", "x.en,x.de"},
           {"data.valid", "x.en,x.de"},
+          {"data.test", "x.en,x.de"},
           {"data.weights", "2"},
           {"data.invalid_utf8", "skip"},
           {"data.max_length", "5"},
