@@ -90,7 +90,7 @@ def fine_tune(family, corpus, folder, arguments):
     peers = []
     for source in sources:
         ids = model.generate(**tokenizer(source, return_tensors="pt"))
-        peers.append(tokenizer.decode(ids[0], skip_special_tokens=True))
+        peers.append(tokenizer.decode(ids[0], skip_special_tokens=True).removeprefix(" "))  # which such a tokenizer puts before texts
     same = sum(a == b for a, b in zip(peers, translations))
     print(f"{family}: {exact:.1f}% of {len(references)} translations are exactly the reference; transformers translates {same} of {len(sources)} the same",
           flush=True)
