@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/random.h"
 #include "error_message.h"
+#include "families/changed_model.h"
 #include "families/families.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
@@ -33,13 +33,7 @@ void write_own_encoder(const std::string& golden, const std::string& folder,
   ModelConfig config = load_model_config(imported / "model");
   const Tokenizers tokenizers = load_bound_tokenizers(imported / "model", config);
   change(config);
-  Transformer model(config, make_backend({.device = "reference"}), DType::f32, 5);
-  for (Parameter& parameter : model.parameters()) {
-    auto values = parameter.tensor.to_floats(*model.backend());
-    RandomStream random(17, values.size());
-    for (float& value : values) value += static_cast<float>(0.1 * random.normal());
-    parameter.tensor.copy_from(*model.backend(), values);
-  }
+  const Transformer model = changed_model(config);
   if (tokenizers.source)
     write_model_folder(folder, model, tokenizers);
   else

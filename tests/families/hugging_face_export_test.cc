@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "base/file.h"
-#include "base/random.h"
 #include "error_message.h"
+#include "families/changed_model.h"
 #include "families/families.h"
 #include "formats/safetensors.h"
 #include "model_folder/binding.h"
@@ -31,13 +31,7 @@ void write_own_model(const std::string& folder, const std::function<void(ModelCo
   const Tokenizers tokenizers = load_bound_tokenizers(imported / "model", config);
   config.positions = Positions::sinusoidal;
   change(config);
-  Transformer model(config, make_backend({.device = "reference"}), DType::f32, 5);
-  for (Parameter& parameter : model.parameters()) {
-    auto values = parameter.tensor.to_floats(*model.backend());
-    RandomStream random(17, values.size());
-    for (float& value : values) value += static_cast<float>(0.1 * random.normal());
-    parameter.tensor.copy_from(*model.backend(), values);
-  }
+  const Transformer model = changed_model(config);
   write_model_folder(folder, model, tokenizers);
 }
 
