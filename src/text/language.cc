@@ -6,22 +6,6 @@
 
 namespace sixfold {
 
-LanguageGuess guess_language(std::string_view text) {
-  const CLD2::CLDHints hints{nullptr, nullptr, CLD2::UNKNOWN_ENCODING, CLD2::UNKNOWN_LANGUAGE};
-  CLD2::Language languages[3];
-  int percents[3], bytes = 0, valid = 0;
-  double scores[3];
-  bool reliable = false;
-  CLD2::ExtDetectLanguageSummaryCheckUTF8(text.data(), static_cast<int>(text.size()), /*is_plain_text=*/true,
-                                          &hints, 0, languages, percents, scores, nullptr, &bytes, &reliable,
-                                          &valid);
-  if (languages[0] == CLD2::UNKNOWN_LANGUAGE) return {};
-  std::string code = CLD2::LanguageCode(languages[0]);
-  if (code == "un") return {};
-  if (code == "iw") code = "he";
-  return {code, percents[0], reliable};
-}
-
 namespace {
 
 /// The code of two letters, or three where there is none of two: "de" of "deu_Latn", "no" of "nb".
@@ -36,6 +20,25 @@ std::string base_language(std::string_view code) {
 }
 
 }  // namespace
+
+LanguageShares find_languages(std::string_view text, const std::string& hint, bool few_words) {
+  const CLD2::Language hinted = hint.empty() ? CLD2::UNKNOWN_LANGUAGE : CLD2::GetLanguageFromName(hint.c_str());
+  const CLD2::CLDHints hints{nullptr, nullptr, CLD2::UNKNOWN_ENCODING, hinted};
+  CLD2::Language languages[3];
+  int percents[3], bytes = 0, valid = 0;
+  double scores[3];
+  LanguageShares shares;
+  CLD2::ExtDetectLanguageSummaryCheckUTF8(text.data(), static_cast<int>(text.size()), /*is_plain_text=*/true,
+                                          &hints, few_words ? CLD2::kCLDFlagBestEffort : 0, languages, percents,
+                                          scores, nullptr, &bytes, &shares.sure, &valid);
+  for (int i = 0; i < 3; ++i) {
+    std::string code = CLD2::LanguageCode(languages[i]);
+    if (code == "iw") code = "he";
+    if (code != "un" && percents[i] > 0)
+      shares.languages.push_back({std::move(code), percents[i], scores[i], languages[i] == hinted});
+  }
+  return shares;
+}
 
 bool is_known_language(std::string_view code) {
   const std::string base = base_language(code);

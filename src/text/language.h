@@ -1,18 +1,27 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sixfold {
 
-/// The language of a text, as CLD2 finds it by runs of four letters.
-struct LanguageGuess {
-  std::string code;   ///< "de", "zh-Hant"; empty: none was found
-  int percent = 0;    ///< of the text that is in this language
+/// A language of a text, as CLD2 finds it by runs of four letters.
+struct LanguageShare {
+  std::string code;      ///< "de", "zh-Hant"
+  int percent = 0;       ///< of the text that is in this language
+  double score = 0;      ///< of CLD2, by which languages of one text can be compared
+  bool is_hint = false;  ///< whether it is the language that was given as a hint
+};
+
+struct LanguageShares {
+  std::vector<LanguageShare> languages;  ///< at most three, that of most of the text first
   bool sure = false;  ///< whether CLD2 calls the result reliable; of a few words it seldom is
 };
 
-/// Guesses the language of most of a text, which must be valid UTF-8.
-LanguageGuess guess_language(std::string_view text);
+/// Finds the languages of a text, which must be valid UTF-8. `hint`: the code of the language in which it
+/// probably is; CLD2 then finds it in most short texts of the same script. `few_words`: guess where there is
+/// little to tell by.
+LanguageShares find_languages(std::string_view text, const std::string& hint = "", bool few_words = false);
 
 /// Whether CLD2 knows a code ("en", "pt-BR").
 bool is_known_language(std::string_view code);

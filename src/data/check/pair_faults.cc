@@ -29,13 +29,14 @@ std::string language_of(std::span<const LinePair> sample, std::string LinePair::
   for (const LinePair& pair : sample) {
     block += pair.*side + ". ";
     if (block.size() < block_bytes) continue;
-    if (const LanguageGuess guess = guess_language(block); !guess.code.empty()) ++votes[guess.code], ++all;
+    if (const LanguageShares found = find_languages(block); !found.languages.empty())
+      ++votes[found.languages[0].code], ++all;
     block.clear();
     if (static_cast<size_t>(all) == most_blocks) break;
   }
   if (all == 0) {
-    const LanguageGuess guess = guess_language(block);
-    return guess.sure ? guess.code : "";
+    const LanguageShares found = find_languages(block);
+    return found.sure && !found.languages.empty() ? found.languages[0].code : "";
   }
   const auto most = std::ranges::max_element(votes, {}, [](const auto& one) { return one.second; });
   return 2 * most->second > all ? most->first : "";
@@ -52,9 +53,11 @@ int script_of(std::span<const LinePair> sample, std::string LinePair::*side) {
 bool is_foreign(const std::string& line, const std::string& expected, const std::string& other) {
   constexpr size_t shortest = 25, long_enough = 100;  // bytes
   if (expected.empty() || line.size() < shortest) return false;
-  const LanguageGuess guess = guess_language(line);
-  if (!guess.sure || guess.percent < 90 || is_same_language(guess.code, expected)) return false;
-  return line.size() >= long_enough || (!other.empty() && is_same_language(guess.code, other));
+  const LanguageShares found = find_languages(line);
+  if (!found.sure || found.languages.empty()) return false;
+  const auto& [code, percent, score, is_hint] = found.languages[0];
+  if (percent < 90 || is_same_language(code, expected)) return false;
+  return line.size() >= long_enough || (!other.empty() && is_same_language(code, other));
 }
 
 /// Whether most letters of a line are of another script than the text's. Names in Latin letters are usual

@@ -1,24 +1,20 @@
 #include "serve/api/detect.h"
 
-#include <cld2/public/compact_lang_det.h>
-#include <cld2/public/encodings.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <optional>
 #include <utility>
 
+#include "text/language.h"
+
 namespace sixfold::serve {
 namespace {
 
 std::string base_of(const std::string& code) { return code.substr(0, code.find('-')); }
 
-/// The index of the language that CLD2 found, or -1. CLD2 says "zh" and "zh-Hant", "no" for Bokmål, "iw" for
-/// Hebrew.
-int index_of(CLD2::Language found, std::span<const std::string> languages) {
-  std::string code = CLD2::LanguageCode(found);
-  if (code == "iw") code = "he";
+/// The index of the language that CLD2 found, or -1. CLD2 says "zh" and "zh-Hant", and "no" for Bokmål.
+int index_of(const std::string& code, std::span<const std::string> languages) {
   for (size_t i = 0; i < languages.size(); ++i)
     if (languages[i] == code) return static_cast<int>(i);
   for (size_t i = 0; i < languages.size(); ++i) {
@@ -28,34 +24,11 @@ int index_of(CLD2::Language found, std::span<const std::string> languages) {
   return -1;
 }
 
-struct Found {
-  CLD2::Language language;
-  int percent;
-  double score;  ///< of CLD2, by which languages of one text can be compared
-};
-
-std::vector<Found> search(const std::string& text, CLD2::Language hint) {
-  const CLD2::CLDHints hints{nullptr, nullptr, CLD2::UNKNOWN_ENCODING, hint};
-  CLD2::Language languages[3];
-  int percents[3], bytes = 0, valid = 0;
-  double scores[3];
-  bool reliable = false;
-  CLD2::ExtDetectLanguageSummaryCheckUTF8(text.data(), static_cast<int>(text.size()), /*is_plain_text=*/true,
-                                          &hints, CLD2::kCLDFlagBestEffort, languages, percents, scores,
-                                          nullptr, &bytes, &reliable, &valid);
-  std::vector<Found> found;
-  for (int i = 0; i < 3; ++i)
-    if (languages[i] != CLD2::UNKNOWN_LANGUAGE && percents[i] > 0)
-      found.push_back({languages[i], percents[i], scores[i]});
-  return found;
-}
-
-/// What CLD2 finds if it is told that the text is probably in this language. It then finds it in most short
-/// texts of the same script; nothing if it finds another all the same.
-std::optional<Found> found_with_hint(const std::string& text, const std::string& code) {
-  const CLD2::Language hint = CLD2::GetLanguageFromName(code.c_str());
-  for (const Found& found : search(text, hint))
-    if (found.language == hint) return found;
+/// What CLD2 finds if it is told that the text is probably in this language; nothing if it finds another all
+/// the same.
+std::optional<LanguageShare> found_with_hint(const std::string& text, const std::string& code) {
+  for (const LanguageShare& found : find_languages(text, code, /*few_words=*/true).languages)
+    if (found.is_hint) return found;
   return {};
 }
 
@@ -96,15 +69,12 @@ std::vector<DetectedLanguage> detect_language(const std::string& text, std::span
          (static_cast<unsigned char>(text[part.size()]) & 0xC0) == 0x80)
     part.pop_back();  // whole characters
   std::vector<DetectedLanguage> result;
-  const auto take = [&](const std::vector<Found>& all) {
-    for (const Found& found : all)
-      if (const int index = index_of(found.language, languages); index >= 0) {
-        const std::string& code = languages[static_cast<size_t>(index)];
-        const auto same = [&](const DetectedLanguage& other) { return other.language == code; };
-        if (std::none_of(result.begin(), result.end(), same)) result.push_back({code, found.percent});
-      }
-  };
-  take(search(part, CLD2::UNKNOWN_LANGUAGE));
+  for (const LanguageShare& found : find_languages(part, "", /*few_words=*/true).languages)
+    if (const int index = index_of(found.code, languages); index >= 0) {
+      const std::string& code = languages[static_cast<size_t>(index)];
+      const auto same = [&](const DetectedLanguage& other) { return other.language == code; };
+      if (std::none_of(result.begin(), result.end(), same)) result.push_back({code, found.percent});
+    }
   if (result.empty()) result = compare_with_hints(part, languages);
   if (result.empty()) result.push_back({languages[0], 0});
   return result;
