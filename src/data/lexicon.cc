@@ -3,101 +3,99 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.h"
+
 namespace sixfold {
-namespace {
 
-constexpr float least = 1e-4f;
+/// Calls `body` for the row of no source token and for those of the source tokens of pair i except the end
+/// token.
+template <class Body>
+void LexicalTable::for_sources(const TokenCorpus& corpus, int64_t i, const Body& body) {
+  body(rows_[0]);
+  const auto source = corpus.source[i];
+  for (const int32_t id : source.first(source.size() - 1)) body(rows_[static_cast<size_t>(id) + 1]);
+}
 
-/// p(target | source) for the pairs of tokens that occur together in a pair of sentences. Row 0 is for no
-/// source token, row id + 1 for a source id.
-class LexicalTable {
- public:
-  LexicalTable(const TokenCorpus& corpus, int source_vocab) : rows_(static_cast<size_t>(source_vocab) + 1) {
-    for (int64_t i = 0; i < corpus.size(); ++i)
+LexicalTable::LexicalTable(const TokenCorpus& corpus, int source_vocab, int iterations,
+                           const std::atomic<int>* stop)
+    : rows_(static_cast<size_t>(source_vocab) + 1) {
+  for (int64_t i = 0; i < corpus.size(); ++i)
+    for_sources(corpus, i, [&](Row& row) {
+      for (const int32_t id : corpus.target[i]) row.see(id);
+    });
+  for (Row& row : rows_) row.settle();
+  for (int i = 0; i < iterations; ++i) improve(corpus, stop);
+}
+
+void LexicalTable::improve(const TokenCorpus& corpus, const std::atomic<int>* stop) {
+  for (int64_t i = 0; i < corpus.size(); ++i) {
+    if (stop && stop->load() != 0) throw Cancelled();
+    for (const int32_t target : corpus.target[i]) {
+      float sum = 0;
+      for_sources(corpus, i, [&](Row& row) { sum += row.probability[row.place(target)]; });
       for_sources(corpus, i, [&](Row& row) {
-        for (const int32_t id : corpus.target[i]) row.see(id);
+        const size_t place = row.place(target);
+        row.count[place] += row.probability[place] / sum;
       });
-    for (Row& row : rows_) row.settle();
+    }
   }
+  for (Row& row : rows_) row.normalise();
+}
 
-  void improve(const TokenCorpus& corpus) {
-    for (int64_t i = 0; i < corpus.size(); ++i)
-      for (const int32_t target : corpus.target[i]) {
-        float sum = 0;
-        for_sources(corpus, i, [&](Row& row) { sum += row.probability[row.place(target)]; });
-        for_sources(corpus, i, [&](Row& row) {
-          const size_t place = row.place(target);
-          row.count[place] += row.probability[place] / sum;
-        });
-      }
-    for (Row& row : rows_) row.normalise();
-  }
+float LexicalTable::probability(int32_t source, int32_t target) const {
+  const Row& found = row(source);
+  const size_t place = found.place(target);
+  return place < found.ids.size() && found.ids[place] == target ? found.probability[place] : 0;
+}
 
-  std::vector<int32_t> best(int32_t source, int most) const {
-    const Row& row = rows_[static_cast<size_t>(source) + 1];
-    std::vector<size_t> places(row.ids.size());
-    std::iota(places.begin(), places.end(), size_t{0});
-    std::stable_sort(places.begin(), places.end(),
-                     [&](size_t a, size_t b) { return row.probability[a] > row.probability[b]; });
-    std::vector<int32_t> ids;
-    for (const size_t place : places)
-      if (std::ssize(ids) < most && row.probability[place] >= least) ids.push_back(row.ids[place]);
-    return ids;
-  }
+std::vector<int32_t> LexicalTable::best(int32_t source, int most, float least) const {
+  const Row& found = row(source);
+  std::vector<size_t> places(found.ids.size());
+  std::iota(places.begin(), places.end(), size_t{0});
+  std::stable_sort(places.begin(), places.end(),
+                   [&](size_t a, size_t b) { return found.probability[a] > found.probability[b]; });
+  std::vector<int32_t> ids;
+  for (const size_t place : places)
+    if (std::ssize(ids) < most && found.probability[place] >= least) ids.push_back(found.ids[place]);
+  return ids;
+}
 
- private:
-  struct Row {
-    std::vector<int32_t> ids;  // sorted after `make_unique`
-    std::vector<float> probability;
-    std::vector<double> count;
-    size_t settled = 0;
+void LexicalTable::Row::see(int32_t id) {
+  ids.push_back(id);
+  if (ids.size() > 64 && ids.size() > 2 * settled) make_unique();
+}
 
-    void see(int32_t id) {
-      ids.push_back(id);
-      if (ids.size() > 64 && ids.size() > 2 * settled) make_unique();
-    }
-    void make_unique() {
-      std::sort(ids.begin(), ids.end());
-      ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-      settled = ids.size();
-    }
-    void settle() {
-      make_unique();
-      ids.shrink_to_fit();
-      probability.assign(ids.size(), 1.0f / static_cast<float>(std::max<size_t>(1, ids.size())));
-      count.assign(ids.size(), 0.0);
-    }
-    size_t place(int32_t id) const {
-      return static_cast<size_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin());
-    }
-    void normalise() {
-      const double sum = std::accumulate(count.begin(), count.end(), 0.0);
-      for (size_t i = 0; i < count.size(); ++i)
-        probability[i] = sum > 0 ? static_cast<float>(count[i] / sum) : 0.0f;
-      std::fill(count.begin(), count.end(), 0.0);
-    }
-  };
+void LexicalTable::Row::make_unique() {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  settled = ids.size();
+}
 
-  /// Calls `body` for the row of no source token and for those of the source tokens of pair i except the end
-  /// token.
-  template <class Body>
-  void for_sources(const TokenCorpus& corpus, int64_t i, const Body& body) {
-    body(rows_[0]);
-    const auto source = corpus.source[i];
-    for (const int32_t id : source.first(source.size() - 1)) body(rows_[static_cast<size_t>(id) + 1]);
-  }
+void LexicalTable::Row::settle() {
+  make_unique();
+  ids.shrink_to_fit();
+  probability.assign(ids.size(), 1.0f / static_cast<float>(std::max<size_t>(1, ids.size())));
+  count.assign(ids.size(), 0.0);
+}
 
-  std::vector<Row> rows_;
-};
+size_t LexicalTable::Row::place(int32_t id) const {
+  return static_cast<size_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin());
+}
 
-}  // namespace
+void LexicalTable::Row::normalise() {
+  const double sum = std::accumulate(count.begin(), count.end(), 0.0);
+  for (size_t i = 0; i < count.size(); ++i)
+    probability[i] = sum > 0 ? static_cast<float>(count[i] / sum) : 0.0f;
+  std::fill(count.begin(), count.end(), 0.0);
+}
 
 std::vector<std::vector<int32_t>> learn_lexicon(const TokenCorpus& corpus, int source_vocab, int target_vocab,
                                                 int best, int iterations) {
-  LexicalTable table(corpus, source_vocab);
-  for (int i = 0; i < iterations; ++i) table.improve(corpus);
+  constexpr float least = 1e-4f;
+  const LexicalTable table(corpus, source_vocab, iterations);
   std::vector<std::vector<int32_t>> lexicon;
-  for (int32_t id = 0; id < source_vocab; ++id) lexicon.push_back(table.best(id, std::min(best, target_vocab)));
+  for (int32_t id = 0; id < source_vocab; ++id)
+    lexicon.push_back(table.best(id, std::min(best, target_vocab), least));
   return lexicon;
 }
 

@@ -1,12 +1,51 @@
 #pragma once
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
 #include "data/token_corpus.h"
 
 namespace sixfold {
 
-/// For each source id, up to `best` target ids, the most likely translations first. They are learned by IBM
-/// model 1 (Brown et al. 1993, "The Mathematics of Statistical Machine Translation"): `iterations` steps of
-/// expectation maximisation from uniform probabilities. A target token may also be aligned with no source
-/// token. Translations with a probability below 1/10,000 are omitted.
+/// p(target | source) for the tokens that occur together in pairs of a corpus, learned by IBM model 1 (Brown et
+/// al. 1993, "The Mathematics of Statistical Machine Translation"): `iterations` steps of expectation
+/// maximisation from uniform probabilities. A target token may also be aligned with no source token.
+class LexicalTable {
+ public:
+  static constexpr int32_t no_source = -1;
+
+  /// When `stop` becomes nonzero, `Cancelled` is thrown.
+  LexicalTable(const TokenCorpus& corpus, int source_vocab, int iterations,
+               const std::atomic<int>* stop = nullptr);
+
+  /// 0 for tokens that do not occur together.
+  float probability(int32_t source, int32_t target) const;
+  /// At most `most` targets with a probability of at least `least`, the most likely first.
+  std::vector<int32_t> best(int32_t source, int most, float least) const;
+
+ private:
+  struct Row {
+    std::vector<int32_t> ids;  ///< sorted after `make_unique`
+    std::vector<float> probability;
+    std::vector<double> count;
+    size_t settled = 0;
+
+    void see(int32_t id);
+    void make_unique();
+    void settle();
+    size_t place(int32_t id) const;
+    void normalise();
+  };
+  const Row& row(int32_t source) const { return rows_[static_cast<size_t>(source + 1)]; }
+  template <class Body>
+  void for_sources(const TokenCorpus& corpus, int64_t i, const Body& body);
+  void improve(const TokenCorpus& corpus, const std::atomic<int>* stop);
+
+  std::vector<Row> rows_;  ///< the first is that of no source token
+};
+
+/// For each source id, up to `best` target ids, the most likely translations first, by a `LexicalTable`.
+/// Translations with a probability below 1/10,000 are omitted.
 std::vector<std::vector<int32_t>> learn_lexicon(const TokenCorpus& corpus, int source_vocab, int target_vocab,
                                                 int best, int iterations = 5);
 

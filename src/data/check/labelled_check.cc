@@ -1,5 +1,3 @@
-#include "data/check/labelled_check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/error.h"
 #include "base/join.h"
 #include "base/plural.h"
+#include "data/check/checks.h"
 #include "data/check/surveyed_text.h"
 #include "data/image_reader.h"
 #include "data/labelled_text.h"

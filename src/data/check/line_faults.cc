@@ -133,11 +133,6 @@ int ScriptCounts::commonest() const {
   return letters_ == 0 ? -1 : static_cast<int>(std::ranges::max_element(counts_) - counts_.begin());
 }
 
-std::string name_of_script(int script) {
-  const char* name = uscript_getName(static_cast<UScriptCode>(script));
-  return name ? name : "unknown";
-}
-
 bool mixes_alphabets(std::string_view line) {
   UScriptCode word = USCRIPT_COMMON;
   return any_character(line, [&](UChar32 c) {

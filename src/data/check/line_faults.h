@@ -35,9 +35,6 @@ class ScriptCounts {
   int64_t letters_ = 0;
 };
 
-/// The name of a script: "Latin".
-std::string name_of_script(int script);
-
 /// Whether a word of a line has letters of two alphabets, Latin, Greek or Cyrillic, as where "a" is the
 /// Cyrillic letter that looks like it.
 bool mixes_alphabets(std::string_view line);

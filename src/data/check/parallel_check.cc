@@ -1,11 +1,10 @@
-#include "data/check/parallel_check.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_set>
 
 #include "base/hash.h"
+#include "data/check/checks.h"
 #include "data/check/surveyed_text.h"
 #include "text/language.h"
 #include "text/utf8.h"
@@ -90,7 +89,8 @@ bool is_judged(const LinePair& pair) {
 /// of a text are looked at one by one, since files that lose a line belong together up to there.
 void find_shuffled(const SurveyedText& text, size_t learned, const std::vector<double>& all_margins,
                    const std::vector<const PlacedPair*>& all_pairs, std::vector<Finding>& findings) {
-  constexpr size_t lines_of_part = 50, most_parts = 20, enough = 300, enough_learned = 1000;
+  constexpr size_t most_parts = 20, enough = 300, enough_learned = 1000;
+  const size_t lines_of_part = learned >= enough_learned ? 50 : 100;  // what few pairs teach errs more often
   constexpr double least = 0.7,
                    least_of_all = 0.85;  // half is chance; texts that belong together have 0.87 and more
   std::vector<double> margins;

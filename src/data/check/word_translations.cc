@@ -9,8 +9,6 @@
 #include <functional>
 #include <numeric>
 
-#include "base/error.h"
-
 namespace sixfold {
 namespace {
 
@@ -46,61 +44,35 @@ void each_word(std::string_view line, const std::function<void(const std::string
   end_word();
 }
 
-std::vector<int32_t> add_words(std::string_view line, std::unordered_map<std::string, int32_t>& ids,
-                               int32_t first) {
-  std::vector<int32_t> words;
-  each_word(line, [&](const std::string& word) {
-    words.push_back(ids.try_emplace(word, first + static_cast<int32_t>(ids.size())).first->second);
-  });
-  return words;
-}
-
 }  // namespace
 
-WordTranslations::WordTranslations(std::span<const LinePair> pairs, const std::atomic<int>* stop) {
-  std::vector<Words> sources, targets;
-  for (const auto& [source, target] : pairs) {
-    sources.push_back(add_words(source, source_ids_, 1));
-    targets.push_back(add_words(target, target_ids_, 0));
-  }
-  learn(sources, targets, stop);
-}
+WordTranslations::WordTranslations(std::span<const LinePair> pairs, const std::atomic<int>* stop)
+    : table_(learn(pairs, stop)) {}
 
-void WordTranslations::learn(const std::vector<Words>& sources, const std::vector<Words>& targets,
-                             const std::atomic<int>* stop) {
-  frequency_.assign(target_ids_.size(), 0);
+LexicalTable WordTranslations::learn(std::span<const LinePair> pairs, const std::atomic<int>* stop) {
+  const auto add_words = [](std::string_view line, Ids& ids) {
+    Words words;
+    each_word(line, [&](const std::string& word) {
+      words.push_back(ids.try_emplace(word, static_cast<int32_t>(ids.size())).first->second);
+    });
+    return words;
+  };
+  TokenCorpus corpus;
   double all = 0;
-  for (const Words& target : targets)
-    for (const int32_t word : target) ++frequency_[static_cast<size_t>(word)], ++all;
-  for (double& frequency : frequency_) frequency /= all;
-  probabilities_.assign(source_ids_.size() + 1, {});
-  for (int i = 0; i < iterations; ++i) {
-    std::vector<std::unordered_map<int32_t, float>> counts(probabilities_.size());
-    for (size_t pair = 0; pair < sources.size(); ++pair) {
-      if (stop && stop->load() != 0) throw Cancelled();
-      Words source = sources[pair];
-      source.push_back(0);
-      for (const int32_t word : targets[pair]) {
-        double sum = 0;  // from uniform probabilities, all are alike in the first step
-        for (const int32_t s : source) sum += i == 0 ? 1 : probabilities_[static_cast<size_t>(s)][word];
-        if (sum <= 0) continue;
-        for (const int32_t s : source) {
-          const double part = i == 0 ? 1 : probabilities_[static_cast<size_t>(s)][word];
-          counts[static_cast<size_t>(s)][word] += static_cast<float>(part / sum);
-        }
-      }
-    }
-    for (auto& row : counts) {
-      const float sum = std::accumulate(row.begin(), row.end(), 0.0f,
-                                        [](float s, const auto& one) { return s + one.second; });
-      for (auto& [word, count] : row) count /= sum;
-    }
-    probabilities_ = std::move(counts);
+  for (const auto& [source, target] : pairs) {
+    Words words = add_words(source, source_ids_);
+    words.push_back(0);  // in the place of an end token
+    corpus.source.add(words);
+    words = add_words(target, target_ids_);
+    corpus.target.add(words);
+    frequency_.resize(target_ids_.size());
+    for (const int32_t word : words) ++frequency_[static_cast<size_t>(word)], ++all;
   }
+  for (double& frequency : frequency_) frequency /= all;
+  return {corpus, static_cast<int>(source_ids_.size()), iterations, stop};
 }
 
-WordTranslations::Words WordTranslations::words_of(std::string_view line,
-                                                   const std::unordered_map<std::string, int32_t>& ids) const {
+WordTranslations::Words WordTranslations::words_of(std::string_view line, const Ids& ids) {
   Words words;
   each_word(line, [&](const std::string& word) {
     const auto found = ids.find(word);
@@ -113,14 +85,9 @@ double WordTranslations::log_probability(const Words& source, const Words& targe
   if (source.empty() || target.empty()) return 0;
   double log_sum = 0;
   for (const int32_t word : target) {
-    double sum = 0;
-    const auto add = [&](int32_t s) {
-      if (s < 0) return;
-      const auto& row = probabilities_[static_cast<size_t>(s)];
-      if (const auto found = row.find(word); found != row.end()) sum += found->second;
-    };
-    for (const int32_t s : source) add(s);
-    add(0);
+    double sum = table_.probability(LexicalTable::no_source, word);
+    for (const int32_t s : source)
+      if (s >= 0) sum += table_.probability(s, word);
     const double own = word < 0 ? 1e-7 : frequency_[static_cast<size_t>(word)];
     log_sum += std::log((1 - backoff) * sum / static_cast<double>(source.size() + 1) + backoff * own);
   }

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "data/lexicon.h"
+
 namespace sixfold {
 
 /// A source and its target.
@@ -31,19 +33,18 @@ class WordTranslations {
   std::vector<double> margins(std::span<const LinePair> pairs) const;
 
  private:
-  using Words = std::vector<int32_t>;
-  Words words_of(std::string_view line, const std::unordered_map<std::string, int32_t>& ids) const;
+  using Ids = std::unordered_map<std::string, int32_t>;
+  using Words = std::vector<int32_t>;  ///< -1: a word that was not learned
+  static Words words_of(std::string_view line, const Ids& ids);
+  LexicalTable learn(std::span<const LinePair> pairs, const std::atomic<int>* stop);
   double log_probability(const Words& source, const Words& target) const;
-  void learn(const std::vector<Words>& sources, const std::vector<Words>& targets,
-             const std::atomic<int>* stop);
 
   static constexpr int iterations = 4;
   static constexpr double backoff = 0.1;  ///< the weight of a word's own frequency
 
-  std::unordered_map<std::string, int32_t> source_ids_, target_ids_;
+  Ids source_ids_, target_ids_;
   std::vector<double> frequency_;  ///< of each target word
-  std::vector<std::unordered_map<int32_t, float>>
-      probabilities_;  ///< of target words, by source word; 0 is no word
+  LexicalTable table_;
 };
 
 }  // namespace sixfold

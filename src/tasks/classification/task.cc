@@ -6,13 +6,12 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/plural.h"
-#include "data/check/labelled_check.h"
+#include "data/check/checks.h"
 #include "data/class_dataset.h"
 #include "data/labelled_text.h"
 #include "model_folder/binding.h"
 #include "tasks/classification/scores.h"
 #include "tasks/kit/encoder_task.h"
-#include "tasks/kit/run_check.h"
 #include "tasks/kit/text_data.h"
 
 namespace sixfold {
@@ -140,17 +139,18 @@ void describe_classification(const ModelConfig& model, const InfoLine& line) {
 
 }  // namespace
 
-std::vector<Finding> ClassificationConfig::check(const CheckRequest& request) const {
+std::vector<Finding> ClassificationConfig::check_data(const std::atomic<int>* stop) const {
   const LabelledDataOptions& data = options_.data;
-  std::vector<Finding> findings = check_labelled({.train = data.train,
-                                                  .valid = data.valid,
-                                                  .test = data.test,
-                                                  .invalid = data.invalid_utf8,
-                                                  .weighted = !data.class_weights.empty(),
-                                                  .stop = request.stop});
-  find_in_run(options_, {.kind = HeadKind::classes, .classes = 2, .pooling = options_.classifier.pooling},
-              request.folder, findings);
-  return findings;
+  return check_labelled({.train = data.train,
+                         .valid = data.valid,
+                         .test = data.test,
+                         .invalid = data.invalid_utf8,
+                         .weighted = !data.class_weights.empty(),
+                         .stop = stop});
+}
+
+HeadConfig ClassificationConfig::expected_head() const {
+  return {.kind = HeadKind::classes, .classes = 2, .pooling = options_.classifier.pooling};
 }
 
 bool ClassificationConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }

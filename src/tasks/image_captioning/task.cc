@@ -5,12 +5,11 @@
 
 #include "base/error.h"
 #include "data/caption_dataset.h"
-#include "data/check/labelled_check.h"
+#include "data/check/checks.h"
 #include "model/describe.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
 #include "tasks/kit/decoding_scores.h"
-#include "tasks/kit/run_check.h"
 #include "tasks/kit/text_data.h"
 #include "tasks/kit/validation_samples.h"
 #include "text/utf8.h"
@@ -170,11 +169,8 @@ void describe_image_captioning(const ModelConfig& model, const InfoLine& line) {
 
 }  // namespace
 
-std::vector<Finding> ImageCaptioningConfig::check(const CheckRequest& request) const {
-  std::vector<Finding> findings =
-      check_captions({.train = options_.data.train, .valid = options_.data.valid, .stop = request.stop});
-  find_in_run(options_, {}, request.folder, findings);
-  return findings;
+std::vector<Finding> ImageCaptioningConfig::check_data(const std::atomic<int>* stop) const {
+  return check_captions({.train = options_.data.train, .valid = options_.data.valid, .stop = stop});
 }
 
 bool ImageCaptioningConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }

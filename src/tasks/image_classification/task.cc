@@ -7,13 +7,12 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/trim.h"
-#include "data/check/labelled_check.h"
+#include "data/check/checks.h"
 #include "data/image_dataset.h"
 #include "data/image_reader.h"
 #include "tasks/classification/scores.h"
 #include "tasks/classification/settings.h"
 #include "tasks/kit/encoder_task.h"
-#include "tasks/kit/run_check.h"
 #include "tasks/kit/text_data.h"
 
 namespace sixfold {
@@ -138,17 +137,18 @@ void describe_image_classification(const ModelConfig& model, const InfoLine& lin
 
 }  // namespace
 
-std::vector<Finding> ImageClassificationConfig::check(const CheckRequest& request) const {
+std::vector<Finding> ImageClassificationConfig::check_data(const std::atomic<int>* stop) const {
   const ImageDataOptions& data = options_.data;
-  std::vector<Finding> findings = check_images({.train = data.train,
-                                                .valid = data.valid,
-                                                .test = data.test,
-                                                .names = data.label_names,
-                                                .weighted = !data.class_weights.empty(),
-                                                .stop = request.stop});
-  find_in_run(options_, {.kind = HeadKind::classes, .classes = 2, .pooling = options_.classifier.pooling},
-              request.folder, findings);
-  return findings;
+  return check_images({.train = data.train,
+                       .valid = data.valid,
+                       .test = data.test,
+                       .names = data.label_names,
+                       .weighted = !data.class_weights.empty(),
+                       .stop = stop});
+}
+
+HeadConfig ImageClassificationConfig::expected_head() const {
+  return {.kind = HeadKind::classes, .classes = 2, .pooling = options_.classifier.pooling};
 }
 
 bool ImageClassificationConfig::is_data_file(std::string_view name) const {

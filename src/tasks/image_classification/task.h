@@ -19,9 +19,12 @@ class ImageClassificationConfig : public TaskConfigOf<ImageClassificationOptions
  public:
   using TaskConfigOf::TaskConfigOf;
 
-  std::vector<Finding> check(const CheckRequest& request) const override;
   bool is_data_file(std::string_view name) const override;
   std::unique_ptr<Task> open(const TaskStart& start) const override;
+
+ protected:
+  std::vector<Finding> check_data(const std::atomic<int>* stop) const override;
+  HeadConfig expected_head() const override;
 };
 
 /// Its row of the table of tasks.

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tasks/kit/run_check.h"
 #include "tasks/kit/task_options.h"
 #include "train/task.h"
 
@@ -20,8 +21,8 @@ void verify_tokenizers(const std::string& folder);
 std::string encoded_data_of(const TaskStart& start);
 
 /// The config of a run whose options are a struct, derived from `TaskOptions`. A task derives its config from
-/// this class and adds `open`, and `is_data_file` if it stores its data. The struct has functions `validate`
-/// and `advice_for`.
+/// this class and adds `open` and `check_data`, and `is_data_file` if it stores its data. The struct has
+/// functions `validate` and `advice_for`.
 template <class Options>
 class TaskConfigOf : public TaskConfig {
  public:
@@ -39,8 +40,18 @@ class TaskConfigOf : public TaskConfig {
   OnResume on_resume(std::string_view key) const override { return on_resume_of_task(key); }
   std::vector<std::string> advice() const override { return advice_for(options_); }
   void verify(const std::string& folder) const override { verify_tokenizers(folder); }
+  std::vector<Finding> check(const CheckRequest& request) const final {
+    std::vector<Finding> findings = check_data(request.stop);
+    find_in_run(options_, expected_head(), request.folder, findings);
+    return findings;
+  }
 
  protected:
+  /// What `check` finds in the data (data/check/checks.h).
+  virtual std::vector<Finding> check_data(const std::atomic<int>* stop) const = 0;
+  /// The head of the model, as far as it is known before the data are read.
+  virtual HeadConfig expected_head() const { return {}; }
+
   const Options options_;
 };
 

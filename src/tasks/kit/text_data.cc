@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/plural.h"
+#include "data/check/checks.h"
 #include "model_folder/binding.h"
 #include "model_folder/what_is.h"
 
@@ -136,6 +137,14 @@ StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& 
                                       name_of_enum(data.unit), keeps_spaces ? ", spaces kept" : ""),
               .training_text = training_text,
               .encode = encode});
+}
+
+std::vector<Finding> check_documents(const TextDataOptions& data, const std::atomic<int>* stop) {
+  return check_text({.train = data.train,
+                     .valid = data.valid,
+                     .test = data.test,
+                     .invalid = data.invalid_utf8,
+                     .stop = stop});
 }
 
 std::string history_of(const SequenceStoreRecord& record) {

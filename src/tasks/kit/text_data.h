@@ -65,6 +65,9 @@ inline void visit(OptionVisitor& v, TextDataOptions& o) {
 StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& data,
                                  const TokenizerOptions& tokenizer, bool starts_from_model, TextSide side);
 
+/// `check_text` of such text.
+std::vector<Finding> check_documents(const TextDataOptions& data, const std::atomic<int>* stop);
+
 /// Returns the JSON object of `Task::history`: the number of texts, and the files.
 std::string history_of(const SequenceStoreRecord& record);
 

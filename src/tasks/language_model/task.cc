@@ -7,10 +7,8 @@
 #include "base/join.h"
 #include "base/plural.h"
 #include "data/block_dataset.h"
-#include "data/check/labelled_check.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
-#include "tasks/kit/run_check.h"
 #include "tasks/kit/text_data.h"
 #include "tasks/language_model/settings.h"
 
@@ -129,15 +127,8 @@ void describe_language_model(const ModelConfig& model, const InfoLine& line) {
 
 }  // namespace
 
-std::vector<Finding> LanguageModelConfig::check(const CheckRequest& request) const {
-  const TextDataOptions& data = options_.data;
-  std::vector<Finding> findings = check_text({.train = data.train,
-                                              .valid = data.valid,
-                                              .test = data.test,
-                                              .invalid = data.invalid_utf8,
-                                              .stop = request.stop});
-  find_in_run(options_, {}, request.folder, findings);
-  return findings;
+std::vector<Finding> LanguageModelConfig::check_data(const std::atomic<int>* stop) const {
+  return check_documents(options_.data, stop);
 }
 
 bool LanguageModelConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }

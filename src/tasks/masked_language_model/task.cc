@@ -4,11 +4,9 @@
 
 #include "base/error.h"
 #include "base/plural.h"
-#include "data/check/labelled_check.h"
 #include "data/masked_dataset.h"
 #include "model_folder/binding.h"
 #include "tasks/kit/encoder_task.h"
-#include "tasks/kit/run_check.h"
 
 namespace sixfold {
 namespace {
@@ -93,15 +91,8 @@ void describe_masked_language_model(const ModelConfig& model, const InfoLine& li
 
 }  // namespace
 
-std::vector<Finding> MaskedLanguageModelConfig::check(const CheckRequest& request) const {
-  const TextDataOptions& data = options_.data;
-  std::vector<Finding> findings = check_text({.train = data.train,
-                                              .valid = data.valid,
-                                              .test = data.test,
-                                              .invalid = data.invalid_utf8,
-                                              .stop = request.stop});
-  find_in_run(options_, {}, request.folder, findings);
-  return findings;
+std::vector<Finding> MaskedLanguageModelConfig::check_data(const std::atomic<int>* stop) const {
+  return check_documents(options_.data, stop);
 }
 
 bool MaskedLanguageModelConfig::is_data_file(std::string_view name) const {

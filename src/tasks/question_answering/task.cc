@@ -6,11 +6,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/plural.h"
-#include "data/check/labelled_check.h"
+#include "data/check/checks.h"
 #include "data/question_dataset.h"
 #include "model_folder/binding.h"
 #include "tasks/kit/encoder_task.h"
-#include "tasks/kit/run_check.h"
 #include "tasks/kit/text_data.h"
 #include "tasks/question_answering/scores.h"
 
@@ -143,13 +142,13 @@ void describe_question_answering(const ModelConfig& model, const InfoLine& line)
 
 }  // namespace
 
-std::vector<Finding> QuestionAnsweringConfig::check(const CheckRequest& request) const {
+std::vector<Finding> QuestionAnsweringConfig::check_data(const std::atomic<int>* stop) const {
   const QuestionDataOptions& data = options_.data;
-  std::vector<Finding> findings = check_questions(
-      {.train = data.train, .valid = data.valid, .invalid = data.invalid_utf8, .stop = request.stop});
-  find_in_run(options_, {.kind = HeadKind::span}, request.folder, findings);
-  return findings;
+  return check_questions(
+      {.train = data.train, .valid = data.valid, .invalid = data.invalid_utf8, .stop = stop});
 }
+
+HeadConfig QuestionAnsweringConfig::expected_head() const { return {.kind = HeadKind::span}; }
 
 bool QuestionAnsweringConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "data/check/parallel_check.h"
+#include "data/check/checks.h"
 #include "data/pair_dataset.h"
 #include "model/describe.h"
 #include "model_folder/binding.h"
-#include "tasks/kit/run_check.h"
 #include "tasks/translation/alignment_layer.h"
 #include "tasks/translation/data.h"
 #include "tasks/translation/scores.h"
@@ -113,20 +112,18 @@ OptionNode TranslationConfig::read_stored(OptionNode stored) const {
   return TaskConfigOf::read_stored(std::move(stored));
 }
 
-std::vector<Finding> TranslationConfig::check(const CheckRequest& request) const {
+std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop) const {
   const ParallelDataOptions& data = options_.data;
-  std::vector<Finding> findings = check_parallel({.train = corpus_files(data.train, "data.train"),
-                                                  .valid = corpus_files(data.valid, "data.valid"),
-                                                  .test = corpus_files(data.test, "data.test"),
-                                                  .invalid = data.invalid_utf8,
-                                                  .languages = {data.source_language, data.target_language},
-                                                  .tokenizers = given_tokenizers(options_),
-                                                  .drops_repeats = data.repeats == Repeats::drop,
-                                                  .max_ratio = data.max_ratio,
-                                                  .max_length = data.max_length,
-                                                  .stop = request.stop});
-  find_in_run(options_, {}, request.folder, findings);
-  return findings;
+  return check_parallel({.train = corpus_files(data.train, "data.train"),
+                         .valid = corpus_files(data.valid, "data.valid"),
+                         .test = corpus_files(data.test, "data.test"),
+                         .invalid = data.invalid_utf8,
+                         .languages = {data.source_language, data.target_language},
+                         .tokenizers = given_tokenizers(options_),
+                         .drops_repeats = data.repeats == Repeats::drop,
+                         .max_ratio = data.max_ratio,
+                         .max_length = data.max_length,
+                         .stop = stop});
 }
 
 bool TranslationConfig::is_data_file(std::string_view name) const { return is_token_store_file(name); }

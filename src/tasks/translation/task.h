@@ -19,9 +19,11 @@ class TranslationConfig : public TaskConfigOf<TranslationOptions> {
   using TaskConfigOf::TaskConfigOf;
 
   OptionNode read_stored(OptionNode stored) const override;
-  std::vector<Finding> check(const CheckRequest& request) const override;
   bool is_data_file(std::string_view name) const override;
   std::unique_ptr<Task> open(const TaskStart& start) const override;
+
+ protected:
+  std::vector<Finding> check_data(const std::atomic<int>* stop) const override;
 };
 
 /// Its row of the table of tasks.

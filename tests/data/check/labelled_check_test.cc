@@ -1,10 +1,9 @@
-#include "data/check/labelled_check.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "base/file.h"
+#include "data/check/checks.h"
 #include "error_message.h"
 #include "temporary_folder.h"
 

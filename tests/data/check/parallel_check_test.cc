@@ -1,5 +1,3 @@
-#include "data/check/parallel_check.h"
-
 #include <gtest/gtest.h>
 #include <unicode/normalizer2.h>
 
@@ -10,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "data/check/checks.h"
 #include "data/lines.h"
 #include "error_message.h"
 #include "program/demo/corpus.h"
