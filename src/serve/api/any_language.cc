@@ -7,11 +7,7 @@ namespace {
 
 /// The code by which the models know a language that a client may have in another spelling; empty: none.
 std::string known_code(const Models& models, const std::string& language) {
-  constexpr size_t longest_code = 32;  // in other spellings
-  const std::vector<std::string> all = all_languages(models);
-  if (std::ranges::count(all, language) > 0) return language;
-  const std::string usual = language.empty() || language.size() > longest_code ? "" : client_code(language);
-  return std::ranges::count(all, usual) > 0 ? usual : "";
+  return spelled_as_in(all_languages(models), language);
 }
 
 /// The languages from which there is a model, and the target itself; all languages if there is no model.

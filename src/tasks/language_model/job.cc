@@ -201,9 +201,7 @@ void GenerationJob::queue_prompt(size_t index) {
     return;
   }
   result.prompt_tokens = prompt.size();
-  // A vocabulary to which nothing is unknown has its end token in place of an unknown one.
-  if (config.unk != config.eos)
-    result.unknown_tokens = static_cast<size_t>(std::ranges::count(prompt, config.unk));
+  result.unknown_tokens = static_cast<size_t>(model_.target().count_unknown(prompt));
   result.texts.resize(static_cast<size_t>(options_.samples));
   for (size_t sample = 0; sample < per_prompt_ && !stopped(); ++sample) {
     auto request = std::make_unique<Request>();

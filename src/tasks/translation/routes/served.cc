@@ -93,14 +93,18 @@ ServedTranslation::ServedTranslation(const ModelSpec& spec, const EngineSettings
             "{}: the language '{}' of its config.json is not one of the model's", spec.folder, language);
 }
 
+std::string spelled_as_in(const std::vector<std::string>& languages, const std::string& code) {
+  constexpr size_t longest_code = 32;
+  if (std::ranges::count(languages, code) > 0) return code;
+  const std::string usual = code.empty() || code.size() > longest_code ? "" : client_code(code);
+  return std::ranges::count(languages, usual) > 0 ? usual : "";
+}
+
 std::string ServedTranslation::known(const std::vector<std::string>& languages, const std::string& code) const {
-  constexpr size_t longest_code = 32;  // in other spellings
   if (std::ranges::count(languages, code) > 0) return code;
   for (const auto& [client, own] : own_codes_)
     if (own == code) return client;
-  const bool may_be = has_many_languages() && !code.empty() && code.size() <= longest_code;
-  const std::string usual = may_be ? client_code(code) : "";
-  return std::ranges::count(languages, usual) > 0 ? usual : "";
+  return has_many_languages() ? spelled_as_in(languages, code) : "";
 }
 
 std::string ServedTranslation::own_code(const std::string& code) const {

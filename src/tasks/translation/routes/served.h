@@ -55,6 +55,8 @@ std::optional<ServedPair> pair_of(const TranslationModel& model, const std::stri
 /// How clients write the code of a language: "en" for eng_Latn, en_XX and en-US, "zh-Hant" for zho_Hant and
 /// zh-TW. Regions are left out, and scripts that go without saying.
 std::string client_code(const std::string& own);
+/// The one of some languages that a client has by this code, or in another spelling; empty: none of them.
+std::string spelled_as_in(const std::vector<std::string>& languages, const std::string& code);
 
 /// The row of the server's table, with the routes of `routes`.
 ServedTask served_translation(std::vector<Route> (*routes)(Service& service));
