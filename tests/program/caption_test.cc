@@ -160,7 +160,7 @@ TEST_F(CaptionCommand, SaysHowImagesAreGiven) {
       sixfold("caption " + model_ + " --input " + file("floats", std::string("\0\0\x0D\3\0\0\0\1", 8))),
       "floats: is not an IDX file of bytes");
   const Outcome pipe = shell("cd " + here +
-                             "; mkfifo pipe; printf 'pipe\na.pgm\n' > list; timeout 20 " SIXFOLD_BINARY
+                             "; mkfifo pipe; printf 'pipe\na.pgm\n' > list; timeout -s KILL 20 " SIXFOLD_BINARY
                              " caption model --input list");
   EXPECT_EQ(pipe.status, 2) << pipe.text;
   EXPECT_NE(pipe.text.find("pipe: is not a regular file"), std::string::npos) << pipe.text;

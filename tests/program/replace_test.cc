@@ -244,7 +244,7 @@ TEST_F(Replacing, ARunBeginsInAFolderOfItsOwn) {
   expect_refused(train + (folder_ / "own"), "is not the folder of a training run");
   fs::remove(folder_ / "own/sixfold-run");
   // A pipe can be read once only: it would be waited for for ever.
-  expect_error(shell("mkfifo $HERE/pipe; timeout 20 " SIXFOLD_BINARY
+  expect_error(shell("mkfifo $HERE/pipe; timeout -s KILL 20 " SIXFOLD_BINARY
                      " train $HERE/c.yaml --output $HERE/piped --set data.train=$HERE/pipe,$HERE/in.b"),
                "pipe: is not a regular file");
   fs::create_directory(folder_ / "empty");

@@ -32,7 +32,7 @@ inline Outcome sixfold(const std::string& arguments) { return shell(SIXFOLD_BINA
 inline Outcome type_two_lines(const std::string& folder, const std::string& program, const std::string& first,
                               const std::string& second) {
   const std::string in = folder + "/typed", out = folder + "/answered";
-  return shell("mkfifo " + in + " " + out + "; timeout 20 " + program + " < " + in + " > " + out +
+  return shell("mkfifo " + in + " " + out + "; timeout -s KILL 20 " + program + " < " + in + " > " + out +
                " & exec 3> " + in + " 4< " + out + "; printf '" + first +
                "\n' >&3; read -r first <&4; printf '" + second +
                "\n' >&3; read -r second <&4; exec 3>&-; wait $!; echo \"status $?\"; echo \"$first\"; echo "

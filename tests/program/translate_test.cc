@@ -163,7 +163,7 @@ TEST_F(Translate, AnswersALineBeforeTheNextIsTyped) {
 TEST_F(Translate, EndsWellWhenItsReaderHasGone) {
   const std::string input = file("input", many_lines(20'000));
   const Outcome outcome =
-      shell("{ timeout 20 " + program_ + " < " + input + "; echo status $? >&2; } | head -n 1");
+      shell("{ timeout -s KILL 20 " + program_ + " < " + input + "; echo status $? >&2; } | head -n 1");
   const size_t status = outcome.text.find("status 0\n");
   ASSERT_NE(status, std::string::npos) << outcome.text;
   EXPECT_EQ(outcome.text.size(), std::string("status 0\n").size() + translate("\n").text.size())
@@ -298,8 +298,8 @@ TEST_F(Translate, IsInterruptedWithinALine) {
 
 TEST_F(Translate, LeavesNothingWhereItsModelCantBeLoaded) {
   std::filesystem::remove(model_ + "/tokenizer.vocab");  // a pipe in its place, on which nobody waits
-  const Outcome outcome = shell("mkfifo " + model_ + "/tokenizer.vocab; echo a b | timeout 20 " + program_ +
-                                " --output " + (folder_ / "out"));
+  const Outcome outcome = shell("mkfifo " + model_ + "/tokenizer.vocab; echo a b | timeout -s KILL 20 " +
+                                program_ + " --output " + (folder_ / "out"));
   EXPECT_EQ(outcome.status, 2);
   EXPECT_NE(outcome.text.find("tokenizer.vocab: is not a regular file"), std::string::npos) << outcome.text;
   EXPECT_EQ(folder_.entries(), 1);  // the model

@@ -9,7 +9,8 @@
 #include "data/corpus.h"
 #include "text/tokenizers.h"
 
-// What is looked at before a training, by kind of data.
+// What is looked at before a training, by kind of data. Files that are not regular files are refused, as the
+// training refuses them (`require_regular_files`).
 
 namespace sixfold {
 

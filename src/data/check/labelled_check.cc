@@ -9,9 +9,11 @@
 #include "base/plural.h"
 #include "data/check/checks.h"
 #include "data/check/surveyed_text.h"
+#include "data/file_stamps.h"
 #include "data/image_reader.h"
 #include "data/labelled_text.h"
 #include "data/question_reader.h"
+#include "data/sequence_store.h"
 
 namespace sixfold {
 namespace {
@@ -115,9 +117,13 @@ struct Part {
 /// Calls `use` with each part of a check that has files; errors of test data are findings.
 template <class Check, class Use>
 void each_part(const Check& check, std::vector<Finding>& findings, const Use& use) {
-  use(Part{"data.train", check.train, true});
-  if (!check.valid.empty()) use(Part{"data.valid", check.valid});
-  if (!check.test.empty()) read_test([&] { use(Part{"data.test", check.test}); }, findings);
+  const auto read = [&](const Part& part) {
+    require_regular_files(single_files(part.files));
+    use(part);
+  };
+  read({"data.train", check.train, true});
+  if (!check.valid.empty()) read({"data.valid", check.valid});
+  if (!check.test.empty()) read_test([&] { read({"data.test", check.test}); }, findings);
 }
 
 SurveyedText survey(TextSurvey& all, const Part& part, InvalidUtf8 invalid, Labels& labels) {

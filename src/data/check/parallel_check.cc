@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "data/check/checks.h"
 #include "data/check/surveyed_text.h"
+#include "data/file_stamps.h"
 #include "text/language.h"
 #include "text/utf8.h"
 #include "text/words.h"
@@ -23,6 +24,7 @@ using Texts = std::vector<CheckedText>;  ///< training texts first
 
 SurveyedText survey(TextSurvey& all, const std::string& key, bool is_training,
                     const std::vector<CorpusFiles>& files, InvalidUtf8 invalid) {
+  require_regular_files(files);
   PairReader reader(files, invalid);
   SurveyedText text = all.read(
       key, is_training, [&](LinePair& pair) { return reader.next(pair.first, pair.second); },

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -54,6 +55,24 @@ TEST_F(LabelledCheckTest, FindsTextsOfOtherParts) {
   const std::string valid = put("valid.tsv", lines("b", 0, 50) + lines("a", 500, 50));
   EXPECT_TRUE(has(check_labelled({.train = {train}, .valid = {valid}}), "overlap"));
   EXPECT_TRUE(has(check_labelled({.train = {train, train}}), "duplicates"));
+}
+
+/// A pipe would be waited for for ever, and what is read from it would be lost to the training.
+TEST_F(LabelledCheckTest, PipesAreNotOpened) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const std::string train = put("train.tsv", lines("a", 0, 9));
+  const auto refused = [](const auto& check) {
+    expect_holds(error_message(check), "pipe: is not a regular file");
+  };
+  refused([&] { check_labelled({.train = {pipe}}); });
+  refused([&] { check_labelled({.train = {train}, .valid = {pipe}}); });
+  refused([&] { check_images({.train = {pipe, train}}); });
+  refused([&] { check_captions({.train = {train, pipe}}); });
+  refused([&] { check_text({.train = {pipe}}); });
+  refused([&] { check_questions({.train = {pipe}}); });
+  refused([&] { check_parallel({.train = {{.source = train, .target = pipe, .tsv = {}}}}); });
+  EXPECT_TRUE(has(check_labelled({.train = {train}, .test = {pipe}}), "data-test"));
 }
 
 TEST_F(LabelledCheckTest, TestDataThatCanNotBeReadStopNothing) {
