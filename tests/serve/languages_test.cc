@@ -173,5 +173,47 @@ TEST_F(LanguagesTest, ALanguageOfTheSettingsMustBeOneOfTheModels) {
             std::string::npos);
 }
 
+// Models of one pair.
+
+using ServiceTest = ServiceFixture;
+
+TEST_F(ServiceTest, RefusesLanguagesThatAreNotTheModels) {
+  const Json request{{"text", "a"}, {"model", "en-de"}};
+  const auto with = [&](const char* field, const Json& value) {
+    Json changed = request;
+    changed[field] = value;
+    return post("/v1/translate", changed);
+  };
+  EXPECT_EQ(with("source", "en").status, 200);
+  expect_refused(with("source", "fr"), 400, "The model en-de translates from en to de");
+  expect_refused(with("target", "en"), 400, "The model en-de translates from en to de");
+  expect_refused(with("target", 7), 400, "\\\"target\\\" must be a text");
+}
+
+/// A text in the language that is wanted stays as it is, if there is such a language.
+TEST_F(ServiceTest, TheSameLanguageMustBeKnown) {
+  const auto ask_for = [&](const std::string& language, const std::string& text) {
+    return post("/translate", {{"q", text}, {"source", language}, {"target", language}});
+  };
+  EXPECT_EQ(json(ask_for("de", "x y"))["translatedText"], "x y");
+  expect_refused(ask_for("xx", "x y"), 400, "There is no model from xx to xx");
+  start({.most_characters = 10});
+  expect_refused(ask_for("de", std::string(11, 'a')), 413, "11 bytes");
+}
+
+TEST_F(ServiceTest, AModelMaySayItsLanguages) {
+  const std::string named = folder_ / "named";
+  write_small_model(named, 1, true, [](ModelConfig& config) {
+    config.settings = write_options(TranslationSettings{"pt-BR", "nb"});
+  });
+  const Models models({ModelSpec(named)}, {}, builtin_served_tasks());
+  EXPECT_EQ(models.all()[0]->name, "pt-BR-nb");
+  EXPECT_TRUE(pair_of(models.all_of<ServedTranslation>()[0], "pt-BR", "nb"));
+  EXPECT_EQ(
+      Models({ModelSpec("en-de=" + named)}, {}, builtin_served_tasks()).all_of<ServedTranslation>()[0]->source,
+      "en")
+      << "what is given counts";
+}
+
 }  // namespace
 }  // namespace sixfold::serve
