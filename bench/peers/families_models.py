@@ -105,7 +105,7 @@ def phi3(r, made):
     heads, kv = r.choice([(2, 1), (4, 2), (4, 4), (3, 1)])
     partial = r.choice([1.0, 1.0, 0.5, 0.75])
     parameters = {"rope_type": "default", "rope_theta": r.choice([500.0, 10000.0]), "partial_rotary_factor": partial}
-    long = r.random() < 0.4  # longrope; the texts may be longer than the original length
+    long = r.random() < 0.4  # longrope; Sixfold reads texts of the original length
     if long:
         half = int(8 * partial) // 2
         parameters |= {"rope_type": "longrope", "short_factor": [1.0 + 0.1 * r.random() for _ in range(half)],
@@ -113,7 +113,7 @@ def phi3(r, made):
     config = hf.Phi3Config(
         vocab_size=made.size + r.choice([0, 5]), hidden_size=8 * heads, num_attention_heads=heads, num_key_value_heads=kv,
         intermediate_size=r.choice([1, 20, 44]), num_hidden_layers=r.choice([1, 2, 3]), max_position_embeddings=256,
-        original_max_position_embeddings=r.choice([256, 12]) if long else 256, rms_norm_eps=r.choice([1e-6, 1e-5, 1e-3]),
+        original_max_position_embeddings=r.choice([256, TEXT]) if long else 256, rms_norm_eps=r.choice([1e-6, 1e-5, 1e-3]),
         rope_parameters=parameters, tie_word_embeddings=r.random() < 0.3, sliding_window=r.choice([None, 3, 9, 262144]),
         pad_token_id=made.eos, **ids_of(made, "bos", "eos"))
     model = hf.Phi3ForCausalLM(config)

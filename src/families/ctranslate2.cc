@@ -476,9 +476,13 @@ void refuse_ct2(const ImportSource& source, const std::vector<const Family*>& fa
           source.path);
   std::vector<std::string> names;
   for (const Family* family : families) names.emplace_back(family->name);
-  throw_input_error("{}: is a {}; only {} can be imported", source.path,
-                    Ctranslate2File::open(fs::path(source.path) / "model.bin").spec(),
-                    join_words(names, "and"));
+  const Ctranslate2File file = Ctranslate2File::open(fs::path(source.path) / "model.bin");
+  require(
+      file.spec() != "WhisperSpec",
+      "{}: is a model of speech (WhisperSpec) with {} weights, all of which can be read; but Sixfold does not "
+      "compute what its encoder reads from sound",
+      source.path, file.tensors().names().size());
+  throw_input_error("{}: is a {}; only {} can be imported", source.path, file.spec(), join_words(names, "and"));
 }
 
 std::vector<std::string> ct2_inputs(const ImportSource& source) {

@@ -30,11 +30,11 @@ ImportSource located(const ImportSource& source, const Program& program) {
 
 Families families() {
   static const Family table[] = {
-      m2m100_family(),      bart_family(),       mbart_family(),    t5_family(),     mt5_family(),
-      marian_mt_family(),   gpt2_family(),       gpt_neox_family(), qwen2_family(),  qwen3_family(),
-      phi3_family(),        mistral_family(),    llama_family(),    bert_family(),   roberta_family(),
-      xlm_roberta_family(), distilbert_family(), vit_family(),      marian_family(), gguf_llama_family(),
-      gguf_qwen2_family(),  ctranslate2_family()};
+      m2m100_family(),      bart_family(),       mbart_family(),     t5_family(),         mt5_family(),
+      marian_mt_family(),   gpt2_family(),       gpt_neox_family(),  qwen2_family(),      qwen3_family(),
+      phi3_family(),        mistral_family(),    llama_family(),     bert_family(),       roberta_family(),
+      xlm_roberta_family(), distilbert_family(), vit_family(),       marian_family(),     gguf_llama_family(),
+      gguf_qwen2_family(),  gguf_qwen3_family(), gguf_phi3_family(), ctranslate2_family()};
   return table;
 }
 

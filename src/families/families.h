@@ -27,6 +27,8 @@ Family phi3_family();         // phi3.cc
 Family gpt_neox_family();     // gpt_neox.cc
 Family gguf_llama_family();   // gguf.cc
 Family gguf_qwen2_family();   // gguf.cc
+Family gguf_qwen3_family();   // gguf.cc
+Family gguf_phi3_family();    // gguf.cc
 Family ctranslate2_family();  // ctranslate2.cc
 
 /// All families. To add one, write its file, declare its row here and add it to the table in families.cc. The

@@ -1,6 +1,7 @@
 #include "formats/gguf.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -20,17 +21,21 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What tells the architectures apart that general.architecture names. All others of their parts are told by
-/// the tensors: biases of attention where the file has them, and an output projection unless it is tied.
+/// the tensors: biases of attention and norms of queries and keys where the file has them, and an output
+/// projection unless it is tied.
 struct GgufArchitecture {
   std::string_view name;
   /// The features of a head that are rotated together are half a head apart, as in transformers. Otherwise they
   /// were put side by side when the file was made, as ours are.
   bool halves_rotate;
-  Activation activation = Activation::swish;
+  bool fused = false;   ///< queries, keys and values are one tensor, and so are gate and input
+  bool window = false;  ///< attention.sliding_window is obeyed
 };
 constexpr GgufArchitecture gguf_architectures[] = {
     {"llama", false},
     {"qwen2", true},
+    {"qwen3", true},
+    {.name = "phi3", .halves_rotate = true, .fused = true, .window = true},
 };
 
 const GgufArchitecture& architecture_named(std::string_view name) {
@@ -46,8 +51,14 @@ class GgufKeys {
   bool has(std::string_view name) const { return file_.has(key(name)); }
   int size(std::string_view name) const { return static_cast<int>(file_.integer(key(name), 1, 1 << 24)); }
   int size(std::string_view name, int otherwise) const { return has(name) ? size(name) : otherwise; }
+  int count(std::string_view name) const {
+    return has(name) ? static_cast<int>(file_.integer(key(name), 0, 1 << 30)) : 0;
+  }
   double number(std::string_view name, double otherwise) const {
     return has(name) ? file_.number(key(name)) : otherwise;
+  }
+  std::string text(std::string_view name, std::string_view otherwise) const {
+    return has(name) ? file_.text(key(name)) : std::string(otherwise);
   }
   /// Throws an input error unless the value of a key, if there is one, is `wanted`.
   void require_number(std::string_view name, double wanted) const {
@@ -64,79 +75,131 @@ class GgufKeys {
 
 NameRules gguf_rules(const GgufArchitecture& architecture, const TensorMap& tensors) {
   const std::string theirs = "blk.*.", ours = "decoder.layers.*.", attention = ours + "self_attn.";
-  std::vector<Step> rotated;
-  if (architecture.halves_rotate) rotated.push_back(Step::rotate_halves);
+  using Steps = std::vector<Step>;
+  const Steps rotated = architecture.halves_rotate ? Steps{Step::rotate_halves} : Steps();
   NameRules rules{
       {"token_embd.weight", {"decoder.embed_tokens.weight"}},
       {"output.weight", {"output_projection.weight"}},
       {"output_norm.weight", {"decoder.layer_norm.weight"}},
       {theirs + "attn_norm.weight", {ours + "self_attn_layer_norm.weight"}},
       {theirs + "ffn_norm.weight", {ours + "final_layer_norm.weight"}},
-      {theirs + "ffn_up.weight", {ours + "fc1.weight"}},
-      {theirs + "ffn_gate.weight", {ours + "fc_gate.weight"}},
       {theirs + "ffn_down.weight", {ours + "fc2.weight"}},
+      {theirs + "attn_q_norm.weight", {attention + "q_norm.weight"}, rotated},
+      {theirs + "attn_k_norm.weight", {attention + "k_norm.weight"}, rotated},
+      {"rope_*.weight", {}, {}, Holds::nothing},  // factors of wavelengths, which the config has
   };
-  for (const auto& [part, projection, steps] :
-       {std::tuple("attn_q", "q_proj", rotated), std::tuple("attn_k", "k_proj", rotated),
-        std::tuple("attn_v", "v_proj", std::vector<Step>()),
-        std::tuple("attn_output", "out_proj", std::vector<Step>())}) {
-    rules.push_back({theirs + part + ".weight", {attention + projection + ".weight"}, steps});
-    const bool has_bias = tensors.find(fmt::format("blk.0.{}.bias", part)) != nullptr;
-    rules.push_back({has_bias ? theirs + part + ".bias" : "", {attention + projection + ".bias"}, steps});
-  }
+  if (architecture.fused)
+    rules.push_back({theirs + "ffn_up.weight", {ours + "fc_gate.weight", ours + "fc1.weight"}});
+  else
+    rules.insert(rules.end(), {{theirs + "ffn_up.weight", {ours + "fc1.weight"}},
+                               {theirs + "ffn_gate.weight", {ours + "fc_gate.weight"}}});
+  const auto add = [&](const std::string& part, std::initializer_list<const char*> projections,
+                       const Steps& steps) {
+    NameRule weights{theirs + part + ".weight", {}, steps}, biases{theirs + part + ".bias", {}, steps};
+    if (!tensors.find(fmt::format("blk.0.{}.bias", part))) biases.theirs.clear();
+    for (const std::string projection : projections) {
+      weights.ours.push_back(attention + projection + ".weight");
+      biases.ours.push_back(attention + projection + ".bias");
+    }
+    rules.insert(rules.end(), {weights, biases});
+  };
+  if (architecture.fused)
+    add("attn_qkv", {"q_proj", "k_proj", "v_proj"}, rotated);
+  else
+    add("attn_q", {"q_proj"}, rotated), add("attn_k", {"k_proj"}, rotated), add("attn_v", {"v_proj"}, {});
+  add("attn_output", {"out_proj"}, {});
   return rules;
 }
 
-/// Throws an input error for keys and tensors that change what the model computes and are not supported.
-void check_gguf(const GgufFile& file, const GgufKeys& keys, const Architecture& a) {
-  const std::string scaling = keys.key("rope.scaling.type");
-  require(!file.has(scaling) || file.text(scaling) == "none",
-          "{}: {} is '{}'; only unscaled rotary positions are supported", file.path(), scaling,
-          file.has(scaling) ? file.text(scaling) : "");
-  require(!file.tensors().find("rope_freqs.weight"),
-          "{}: tensor 'rope_freqs.weight' scales the rotary positions; only unscaled ones are supported",
-          file.path());
-  keys.require_number("rope.dimension_count", a.key_width());
-  for (const char* name :
-       {"rope.scale_linear", "rope.scaling.factor", "embedding_scale", "residual_scale", "logit_scale"})
-    keys.require_number(name, 1);
+/// The scaling of rotary positions. What transformers calls llama3 and longrope stands in tensors, as factors
+/// of wavelengths; longrope has other factors for texts longer than those of the earlier training, and
+/// `context_tokens` becomes the length of these. What yarn's keys mean is what they mean in transformers.
+RotaryScaling gguf_scaling(const GgufFile& file, const GgufKeys& keys, ModelConfig& c) {
+  const std::string type = keys.text("rope.scaling.type", "none");
+  const int original = keys.size("rope.scaling.original_context_length", c.context_tokens);
+  const TensorInfo* longrope = file.tensors().find("rope_factors_short.weight");
+  const TensorInfo* factors = longrope ? longrope : file.tensors().find("rope_freqs.weight");
+  const double factor = keys.number("rope.scaling.factor", keys.number("rope.scale_linear", 1));
+  require(!factors || type == "none" || type == "longrope",
+          "{}: {} is '{}', and a tensor scales rotary positions too; only one of them is supported",
+          file.path(), keys.key("rope.scaling.type"), type);
+  RotaryScaling s{.original_context = original};
+  if (factors) {
+    s.kind = RotaryScalingKind::factors;
+    s.factors = to_floats(*factors);
+    s.magnitude = static_cast<float>(keys.number("rope.scaling.attn_factor", 1));
+    if (longrope) c.context_tokens = std::min(c.context_tokens, original);
+  } else if (type == "yarn") {
+    s.kind = RotaryScalingKind::yarn;
+    s.low = static_cast<float>(keys.number("rope.scaling.yarn_beta_slow", 1));
+    s.high = static_cast<float>(keys.number("rope.scaling.yarn_beta_fast", 32));
+    s.magnitude = static_cast<float>(keys.number("rope.scaling.yarn_attn_factor", 0.1 * std::log(factor) + 1));
+    keys.require_number("rope.scaling.yarn_log_multiplier", 0);
+  } else if (type == "linear" || (type == "none" && factor != 1)) {
+    s.kind = RotaryScalingKind::linear;
+  } else {
+    require(type == "none", "{}: {} is '{}'; only linear, yarn and longrope with its factors are supported",
+            file.path(), keys.key("rope.scaling.type"), type);
+    return {};
+  }
+  s.factor = static_cast<float>(factor);
+  return s;
+}
+
+/// Throws an input error for keys that change what the model computes and are not supported.
+void check_gguf(const GgufKeys& keys) {
+  for (const char* name : {"embedding_scale", "residual_scale", "logit_scale"}) keys.require_number(name, 1);
   for (const char* name :
        {"expert_count", "attention.clamp_kqv", "attention.max_alibi_bias", "attention.scale"})
     keys.require_number(name, 0);
-  const int context = keys.size("context_length");
-  require(keys.size("attention.sliding_window", context) >= context,
-          "{}: {} is less than the {} tokens of a text; only full attention is supported", file.path(),
-          keys.key("attention.sliding_window"), context);
 }
 
-Architecture gguf_architecture(const GgufFile& file, const GgufKeys& keys) {
-  Architecture a = causal_architecture();
-  a.d_model = keys.size("embedding_length");
-  a.heads = keys.size("attention.head_count");
-  a.kv_heads = keys.size("attention.head_count_kv", a.heads);
-  if (keys.has("attention.key_length")) a.d_k = keys.size("attention.key_length");
-  if (keys.has("attention.value_length")) a.d_v = keys.size("attention.value_length");
-  a.d_ff = keys.size("feed_forward_length");
-  a.decoder_layers = keys.size("block_count");
-  a.positions = Positions::rotary;
-  a.rotary_base = static_cast<float>(keys.number("rope.freq_base", 10000));
-  a.activation = architecture_named(keys.name()).activation;
-  a.feed_forward_gate = true;
-  a.feed_forward_bias = false;
-  a.norm = Norm::rms;
-  a.norm_epsilon = static_cast<float>(keys.number("attention.layer_norm_rms_epsilon", 1e-5));
-  a.tied_embeddings = file.tensors().find("output.weight") ? TiedEmbeddings::none : TiedEmbeddings::decoder;
-  a.dropout = 0;
-  check_gguf(file, keys, a);
-  return a;
+/// Restricted attention sees so many neighbours besides the token itself. A window of 0 is none.
+void set_window(const GgufFile& file, const GgufKeys& keys, bool obeyed, ModelConfig& c) {
+  const int window = keys.count("attention.sliding_window");
+  if (window == 0 || window >= c.context_tokens) return;
+  require(obeyed && window > 1,
+          "{}: {} is {}, less than the {} tokens of a text; only full attention is supported", file.path(),
+          keys.key("attention.sliding_window"), window, c.context_tokens);
+  c.decoder_mixer = MixerKind::restricted_attention;
+  c.attention_window = window - 1;
+}
+
+ModelConfig gguf_config(const GgufFile& file, const GgufKeys& keys) {
+  const GgufArchitecture& architecture = architecture_named(keys.name());
+  const auto has = [&](std::string_view tensor) { return file.tensors().find(tensor) != nullptr; };
+  ModelConfig c;
+  static_cast<Architecture&>(c) = causal_architecture();
+  c.d_model = keys.size("embedding_length");
+  c.heads = keys.size("attention.head_count");
+  c.kv_heads = keys.size("attention.head_count_kv", c.heads);
+  if (keys.has("attention.key_length")) c.d_k = keys.size("attention.key_length");
+  if (keys.has("attention.value_length")) c.d_v = keys.size("attention.value_length");
+  c.query_key_norm = has("blk.0.attn_q_norm.weight");
+  c.d_ff = keys.size("feed_forward_length");
+  c.decoder_layers = keys.size("block_count");
+  c.context_tokens = keys.size("context_length");
+  c.positions = Positions::rotary;
+  c.rotary_base = static_cast<float>(keys.number("rope.freq_base", 10000));
+  const int rotated = keys.size("rope.dimension_count", c.key_width());
+  c.rotary_features = rotated == c.key_width() ? 0 : rotated;
+  c.rotary_scaling = gguf_scaling(file, keys, c);
+  set_window(file, keys, architecture.window, c);
+  c.activation = Activation::swish;
+  c.feed_forward_gate = true;
+  c.feed_forward_bias = false;
+  c.norm = Norm::rms;
+  c.norm_epsilon = static_cast<float>(keys.number("attention.layer_norm_rms_epsilon", 1e-5));
+  c.tied_embeddings = has("output.weight") ? TiedEmbeddings::none : TiedEmbeddings::decoder;
+  c.dropout = 0;
+  check_gguf(keys);
+  return c;
 }
 
 Imported read_gguf(const ImportSource& source) {
   const GgufFile file = GgufFile::open(source.path);
   const GgufKeys keys(file);
-  ModelConfig config;
-  static_cast<Architecture&>(config) = gguf_architecture(file, keys);
-  config.context_tokens = keys.size("context_length");
+  ModelConfig config = gguf_config(file, keys);
   const NameRules rules = gguf_rules(architecture_named(keys.name()), file.tensors());
   const int rows = rows_of(file.tensors(), rules, "decoder.embed_tokens.weight", config.d_model);
   const GgufTokenizer read = read_gguf_tokenizer(file, rows);
@@ -211,5 +274,7 @@ Family gguf_family(std::string_view name, std::string_view title) {
 
 Family gguf_llama_family() { return gguf_family("llama", "Llama"); }
 Family gguf_qwen2_family() { return gguf_family("qwen2", "Qwen2"); }
+Family gguf_qwen3_family() { return gguf_family("qwen3", "Qwen3"); }
+Family gguf_phi3_family() { return gguf_family("phi3", "Phi-3"); }
 
 }  // namespace sixfold

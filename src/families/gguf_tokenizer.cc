@@ -60,13 +60,14 @@ json as_smollm() {
 struct PreTokenizer {
   std::string_view name;
   json (*step)();
+  bool composes = false;        ///< characters are composed first (NFC)
   bool ignores_merges = false;  ///< a word that is a token is not made by merges
   bool starts_texts = false;    ///< unless tokenizer.ggml.add_bos_token says otherwise
 };
 constexpr PreTokenizer pre_tokenizers[] = {
     {"gpt-2", as_gpt2},
-    {"llama-bpe", as_llama3, true, true},
-    {"qwen2", as_qwen2},
+    {.name = "llama-bpe", .step = as_llama3, .ignores_merges = true, .starts_texts = true},
+    {.name = "qwen2", .step = as_qwen2, .composes = true},
     {"smollm", as_smollm},
 };
 
@@ -135,7 +136,7 @@ std::shared_ptr<const Tokenizer> byte_level_tokenizer(const GgufFile& file, cons
                  {"truncation", nullptr},
                  {"padding", nullptr},
                  {"added_tokens", std::move(added)},
-                 {"normalizer", nullptr},
+                 {"normalizer", pre.composes ? json{{"type", "NFC"}} : json()},
                  {"pre_tokenizer", pre.step()},
                  {"post_processor", nullptr},
                  {"decoder", as_gpt2()},
@@ -169,13 +170,18 @@ std::shared_ptr<const Tokenizer> sentence_piece_tokenizer(const GgufFile& file, 
   const std::vector<float> scores = file.floats(tokenizer_key("scores"));
   require(scores.size() == tokens.texts.size(), "{}: {} must have a score for each of {} tokens", file.path(),
           tokenizer_key("scores"), tokens.texts.size());
-  const auto unknown = std::ranges::find(tokens.types, token_unknown) - tokens.types.begin();
-  require(unknown < std::ssize(tokens.types), "{}: has no unknown token among its tokens", file.path());
+  const auto marked = std::ranges::find(tokens.types, token_unknown);
+  const int64_t unknown = marked != tokens.types.end()
+                              ? marked - tokens.types.begin()
+                              : special_token(file, "unknown_token_id", static_cast<int>(tokens.texts.size()));
+  require(unknown >= 0, "{}: has no unknown token among its tokens, and no {}", file.path(),
+          tokenizer_key("unknown_token_id"));
   std::string model;
   for (size_t id = 0; id < tokens.texts.size(); ++id) {
     const int number = static_cast<int>(id);
-    const uint64_t type =
-        static_cast<uint64_t>(number == eos || number == bos ? int64_t{token_control} : tokens.types[id]);
+    int64_t kind = number == eos || number == bos ? int64_t{token_control} : tokens.types[id];
+    if (number == unknown) kind = token_unknown;
+    const auto type = static_cast<uint64_t>(kind);
     model +=
         bytes_field(1, bytes_field(1, tokens.texts[id]) + float_field(2, scores[id]) + number_field(3, type));
   }

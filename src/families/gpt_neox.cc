@@ -48,7 +48,7 @@ ModelConfig neox_config(const JsonKeys& keys) {
   c.parallel_residual = keys.get("use_parallel_residual", true);
   require(c.d_model % c.heads == 0, "{}: hidden_size {} is not divisible by num_attention_heads {}",
           keys.path(), c.d_model, c.heads);
-  read_rope(keys, neox_rope, c.context_tokens, c);
+  read_rope(keys, neox_rope, c);
   c.activation = causal_activation(keys, "hidden_act", "gelu");
   c.norm_epsilon = keys.get("layer_norm_eps", 1e-5f);
   c.tied_embeddings = keys.get("tie_word_embeddings", false) ? TiedEmbeddings::decoder : TiedEmbeddings::none;

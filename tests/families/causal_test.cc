@@ -328,8 +328,11 @@ TEST_F(CausalErrors, OfTypesAreRefusedWhereverTheyAre) {
 TEST_F(CausalErrors, NameTheKeyOfRotaryPositions) {
   use("llama");
   refuse_with(
+      "config.json", [](json& c) { c["rope_parameters"]["rope_type"] = "proportional"; },
+      "rope_parameters has the type 'proportional'; only default, linear, dynamic, llama3, yarn and longrope");
+  refuse_with(
       "config.json", [](json& c) { c["rope_parameters"]["rope_type"] = "longrope"; },
-      "rope_parameters has the type 'longrope'; only default, linear, dynamic, llama3 and yarn are supported");
+      "rope_parameters.short_factor is not a list of");
   refuse_with(
       "config.json", [](json& c) { c["rope_parameters"]["rope_type"] = "llama3"; },
       "rope_parameters.factor is missing");

@@ -1,6 +1,11 @@
 #include "formats/ctranslate2_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
 
 #include "base/protobuf.h"
 #include "error_message.h"
@@ -117,6 +122,29 @@ TEST_F(Ctranslate2, RefusesDamage) {
   std::string many = whole;
   many[27] = '\x7F';
   expect_holds(refusal(many), "damaged");
+}
+
+/// Whisper tiny.en as faster-whisper has it, if it is there: fp16, of 4 + 4 layers.
+TEST(Ctranslate2Whisper, IsReadWhole) {
+  const char* models = std::getenv("SIXFOLD_REAL_MODELS");
+  const std::string path = fmt::format("{}/whisper-tiny.en/model.bin", models ? models : "");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "needs whisper-tiny.en in SIXFOLD_REAL_MODELS";
+  const Ctranslate2File file = Ctranslate2File::open(path);
+  EXPECT_EQ(file.spec(), "WhisperSpec");
+  const auto shape = [&](const char* name) { return file.tensors().at(name).shape; };
+  EXPECT_EQ(shape("encoder/conv1/weight"), (std::vector<int64_t>{384, 80, 3}));
+  EXPECT_EQ(shape("encoder/position_encodings/encodings"), (std::vector<int64_t>{1500, 384}));
+  EXPECT_EQ(shape("decoder/embeddings/weight"), (std::vector<int64_t>{51864, 384}));
+  EXPECT_EQ(shape("decoder/layer_3/attention/linear_1/weight"), (std::vector<int64_t>{768, 384}));
+  EXPECT_EQ(file.target_of("decoder/projection/weight"), "decoder/embeddings/weight");
+  EXPECT_EQ(file.number("decoder/num_heads")->value, 6);
+  int64_t weights = 0;
+  for (const std::string& name : file.tensors().names()) {
+    if (file.target_of(name) != name) continue;
+    for (const float value : to_floats(file.tensors().at(name))) ASSERT_TRUE(std::isfinite(value)) << name;
+    weights += std::ssize(to_floats(file.tensors().at(name)));
+  }
+  EXPECT_EQ(weights, 37'764'864);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Makes tests/goldens/gguf: two small random models in GGUF with the logits of transformers, which reads the same files, and blocks of all
-quantised types with the values that gguf decodes.
+"""Makes tests/goldens/gguf: small random models in GGUF with the logits of transformers, which reads the same files, and blocks of all
+quantised types with the values that gguf decodes. Transformers is told what it does not read there: the width of the heads of qwen3.gguf, and
+the rope and the window of phi3.gguf.
 
     python make_gguf_goldens.py
 
@@ -14,11 +15,13 @@ import torch
 from gguf import GGMLQuantizationType as Type, GGUFWriter, quants
 from safetensors.numpy import save_file
 from tokenizers import pre_tokenizers
-from transformers import AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, Phi3Config
+from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
 OUT = Path(__file__).parent / "gguf"
 WIDTH, INNER, LAYERS, HEADS, KV_HEADS = 32, 64, 2, 4, 2
 IDS = [5, 70, 256, 99, 5, 258, 17, 33]
+SHORT, LONG, ATTENTION = [1.0, 1.5, 2.0, 3.5], [4.0, 5.0, 6.0, 7.0], 1.25
 
 
 def write_tokens(writer):
@@ -45,6 +48,9 @@ def write_model(name, random, tied):
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(KV_HEADS)
     writer.add_rope_freq_base(5000.0)
+    if name == "qwen3":  # whose heads have 128 features otherwise
+        writer.add_key_length(WIDTH // HEADS)
+        writer.add_value_length(WIDTH // HEADS)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_vocab_size(size)
 
@@ -57,15 +63,27 @@ def write_model(name, random, tied):
         add("output.weight", (size, WIDTH), Type.Q5_1)
     add("output_norm.weight", (WIDTH,), Type.F32)
     kv = WIDTH // HEADS * KV_HEADS
+    fused = name == "phi3"
+    if fused:
+        writer.add_rope_dimension_count(WIDTH // HEADS)
+        writer.add_rope_scaling_orig_ctx_len(64)
+        writer.add_rope_scaling_attn_factors(ATTENTION)
+        writer.add_sliding_window(4)
+        for kind, factors in (("long", LONG), ("short", SHORT)):
+            writer.add_tensor(f"rope_factors_{kind}.weight", numpy.array(factors, dtype=numpy.float32))
     for layer, kind in enumerate([Type.Q4_0, Type.Q4_1] if tied else [Type.F16, Type.BF16]):
         block = f"blk.{layer}."
-        for part, rows in (("attn_q", WIDTH), ("attn_k", kv), ("attn_v", kv)):
+        for part, rows in [("attn_qkv", WIDTH + 2 * kv)] if fused else [("attn_q", WIDTH), ("attn_k", kv), ("attn_v", kv)]:
             add(f"{block}{part}.weight", (rows, WIDTH), kind)
             if name == "qwen2":
                 add(f"{block}{part}.bias", (rows,), Type.F32)
+        if name == "qwen3":
+            add(block + "attn_q_norm.weight", (WIDTH // HEADS,), Type.F32)
+            add(block + "attn_k_norm.weight", (WIDTH // HEADS,), Type.F32)
         add(block + "attn_output.weight", (WIDTH, WIDTH), kind)
-        add(block + "ffn_gate.weight", (INNER, WIDTH), kind)
-        add(block + "ffn_up.weight", (INNER, WIDTH), Type.Q5_0)
+        if not fused:
+            add(block + "ffn_gate.weight", (INNER, WIDTH), kind)
+        add(block + "ffn_up.weight", ((2 if fused else 1) * INNER, WIDTH), Type.Q5_0)
         add(block + "ffn_down.weight", (WIDTH, INNER), kind)
         for norm in ("attn_norm", "ffn_norm"):
             add(f"{block}{norm}.weight", (WIDTH,), Type.F32)
@@ -73,7 +91,13 @@ def write_model(name, random, tied):
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    model = AutoModelForCausalLM.from_pretrained(OUT, gguf_file=path.name, dtype=torch.float32).eval()
+    config = AutoConfig.from_pretrained(OUT, gguf_file=path.name)
+    if fused:
+        rope = {"rope_type": "longrope", "rope_theta": 5000.0, "short_factor": SHORT, "long_factor": LONG, "attention_factor": ATTENTION}
+        config = Phi3Config(**config.to_dict() | {"original_max_position_embeddings": 64, "sliding_window": 4, "rope_parameters": rope, "pad_token_id": 0})
+    config.head_dim = WIDTH // HEADS
+    model = AutoModelForCausalLM.from_config(config).eval()
+    model.load_state_dict(load_gguf_checkpoint(path, return_tensors=True, model_to_load=model)["tensors"], strict=not tied)
     with torch.no_grad():
         return model(torch.tensor([IDS])).logits[0].numpy()
 
@@ -96,8 +120,10 @@ def main():
     expected = {"ids": numpy.array(IDS, dtype=numpy.int32)}
     for name, tied in (("llama", True), ("qwen2", False)):
         expected[f"{name}.logits"] = write_model(name, random, tied)
-    save_file(expected, OUT / "logits.safetensors")
     save_file(blocks(random), OUT / "blocks.safetensors")
+    for name, tied in (("qwen3", True), ("phi3", False)):
+        expected[f"{name}.logits"] = write_model(name, random, tied)
+    save_file(expected, OUT / "logits.safetensors")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"model.rotary_scaling.high", "8"},
           {"model.rotary_scaling.whole_features", "false"},
           {"model.rotary_scaling.magnitude", "1.1"},
+          {"model.rotary_scaling.factors", "[2, 3]"},
           {"model.token_types", "2"},
           {"model.output_scale", "0.5"},
           {"model.attention_score", "dot"},

@@ -76,7 +76,7 @@ ModelConfig config_of(const JsonKeys& keys, const LlamaKind& kind) {
   c.context_tokens = keys.positive("max_position_embeddings", kind.context);
   c.attention_bias = biases_of(keys, kind) != AttentionBiases::none;
   c.query_key_norm = kind.query_key_norm;
-  read_rope(keys, {}, c.context_tokens, c);
+  read_rope(keys, {}, c);
   set_window(keys, kind, c);
   c.activation = causal_activation(keys, "hidden_act", "silu");
   c.feed_forward_gate = true;
@@ -176,6 +176,7 @@ Exported write_llama_like(const ExportSource& source, const std::string& folder,
   if (kind.fused) {
     keys["resid_pdrop"] = as_written(c.dropout);
     keys["pad_token_id"] = c.eos;  // whose default is a token of Phi-3's own vocabulary
+    keys["original_max_position_embeddings"] = c.context_tokens;
   }
   write_window(c, kind, keys);
   keys["attention_dropout"] = as_written(c.attention_dropout);

@@ -1,7 +1,9 @@
 #include "families/json/rope.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 namespace sixfold {
 namespace {
@@ -40,13 +42,22 @@ class Rope {
                                                     1, (1 << 30) - 1))
                     : otherwise;
   }
+  std::vector<float> factors(const char* key, int count) const {
+    const json list = values_.value(key, json());
+    require(list.is_array() && std::cmp_equal(list.size(), count) &&
+                std::ranges::all_of(list, [](const json& one) { return one.is_number(); }),
+            "{}: {}.{} is not a list of {} numbers", path_, group_, key, count);
+    return list.get<std::vector<float>>();
+  }
   std::string type() const {
     const json type = values_.value("rope_type", values_.value("type", json("default")));
     return type.is_string() ? type.get<std::string>() : type.dump();
   }
   [[noreturn]] void refuse_type() const {
-    throw_input_error("{}: {} has the type '{}'; only default, linear, dynamic, llama3 and yarn are supported",
-                      path_, group_, type());
+    throw_input_error(
+        "{}: {} has the type '{}'; only default, linear, dynamic, llama3, yarn and "
+        "longrope are supported",
+        path_, group_, type());
   }
 
  private:
@@ -64,11 +75,22 @@ float magnitude_of(const Rope& rope, float factor) {
   return static_cast<float>(up != 0 && down != 0 ? scaled(up) / scaled(down) : scaled(1));
 }
 
-RotaryScaling scaling_of(const Rope& rope, const JsonKeys& keys, int context) {
+/// The factor of the cosines and sines of longrope.
+float longrope_magnitude_of(const Rope& rope, int context, int original) {
+  if (rope.has("attention_factor")) return rope.number("attention_factor", 1);
+  const double factor = rope.number("factor", static_cast<float>(context) / static_cast<float>(original));
+  return factor <= 1 ? 1 : static_cast<float>(std::sqrt(1 + std::log(factor) / std::log(double(original))));
+}
+
+RotaryScaling scaling_of(const Rope& rope, const JsonKeys& keys, ModelConfig& c) {
   const std::string type = rope.type();
+  const int context = c.context_tokens;
   RotaryScaling s;
   if (type == "default" || type == "dynamic") return s;  // the latter changes longer texts only
-  s.kind = type == "linear"   ? RotaryScalingKind::linear
+  // Earlier names of longrope are su and, in folders of Phi-3, yarn.
+  const bool longrope = type == "longrope" || type == "su" || (type == "yarn" && rope.has("short_factor"));
+  s.kind = longrope           ? RotaryScalingKind::factors
+           : type == "linear" ? RotaryScalingKind::linear
            : type == "llama3" ? RotaryScalingKind::llama3
            : type == "yarn"   ? RotaryScalingKind::yarn
                               : RotaryScalingKind::none;
@@ -76,6 +98,12 @@ RotaryScaling scaling_of(const Rope& rope, const JsonKeys& keys, int context) {
   if (s.kind != RotaryScalingKind::linear)
     s.original_context = keys.positive("original_max_position_embeddings",
                                        rope.count("original_max_position_embeddings", context));
+  if (s.kind == RotaryScalingKind::factors) {
+    s.magnitude = longrope_magnitude_of(rope, context, std::max(2, s.original_context));
+    s.factors = rope.factors("short_factor", c.rotated_features() / 2);
+    c.context_tokens = std::min(context, s.original_context);
+    return s;
+  }
   const bool by_length = s.kind == RotaryScalingKind::yarn && !rope.has("factor");
   s.factor = by_length ? static_cast<float>(context) / static_cast<float>(s.original_context)
                        : rope.required("factor");
@@ -94,27 +122,35 @@ RotaryScaling scaling_of(const Rope& rope, const JsonKeys& keys, int context) {
 
 }  // namespace
 
-void read_rope(const JsonKeys& keys, const RopeKeys& names, int context, Architecture& a) {
+void read_rope(const JsonKeys& keys, const RopeKeys& names, ModelConfig& c) {
   const Rope rope(keys);
-  a.positions = Positions::rotary;
-  a.rotary_base = rope.number("rope_theta", keys.get(names.base, 10000.0f));
+  c.positions = Positions::rotary;
+  c.rotary_base = rope.number("rope_theta", keys.get(names.base, 10000.0f));
   const float share = rope.number("partial_rotary_factor", keys.get(names.share, names.usual_share));
   require(share > 0 && share <= 1, "{}: {} is {}; it must be above 0 and at most 1", keys.path(), names.share,
           share);
-  const int rotated = static_cast<int>(static_cast<float>(a.key_width()) * share);
-  a.rotary_features = rotated == a.key_width() ? 0 : rotated;
+  const int rotated = static_cast<int>(static_cast<float>(c.key_width()) * share);
+  c.rotary_features = rotated == c.key_width() ? 0 : rotated;
   require(rotated > 0, "{}: {} is {}; no feature of a head is rotated", keys.path(), names.share, share);
-  a.rotary_scaling = scaling_of(rope, keys, context);
+  c.rotary_scaling = scaling_of(rope, keys, c);
 }
 
-nlohmann::ordered_json rope_json(const Architecture& a) {
-  const RotaryScaling& s = a.rotary_scaling;
-  nlohmann::ordered_json rope{
-      {"rope_type", s.kind == RotaryScalingKind::none ? "default" : std::string(name_of_enum(s.kind))},
-      {"rope_theta", as_written(a.rotary_base)}};
-  if (a.rotary_features > 0)
-    rope["partial_rotary_factor"] = static_cast<double>(a.rotary_features) / a.key_width();
+nlohmann::ordered_json rope_json(const ModelConfig& c) {
+  const RotaryScaling& s = c.rotary_scaling;
+  const std::string type = s.kind == RotaryScalingKind::none      ? "default"
+                           : s.kind == RotaryScalingKind::factors ? "longrope"
+                                                                  : std::string(name_of_enum(s.kind));
+  nlohmann::ordered_json rope{{"rope_type", type}, {"rope_theta", as_written(c.rotary_base)}};
+  if (c.rotary_features > 0)
+    rope["partial_rotary_factor"] = static_cast<double>(c.rotary_features) / c.key_width();
   if (s.kind == RotaryScalingKind::none) return rope;
+  if (s.kind == RotaryScalingKind::factors) {
+    for (const float factor : s.factors) rope["short_factor"].push_back(as_written(factor));
+    rope["long_factor"] = rope["short_factor"];
+    rope["original_max_position_embeddings"] = c.context_tokens;
+    rope["attention_factor"] = as_written(s.magnitude);
+    return rope;
+  }
   rope["factor"] = as_written(s.factor);
   if (s.kind == RotaryScalingKind::linear) return rope;
   rope["original_max_position_embeddings"] = s.original_context;

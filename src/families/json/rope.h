@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "families/json/keys.h"
-#include "model/layers/architecture.h"
+#include "model/config.h"
 
 // Rotary positions in a config.json. The meaning of the keys is defined in transformers'
 // modeling_rope_utils.py.
@@ -16,12 +16,14 @@ struct RopeKeys {
   float usual_share = 1;  ///< of the features of a head that are rotated
 };
 
-/// Sets the base, the rotated features and the scaling of rotary positions. `context`: the longest text that
-/// the model reads, up to which the type "dynamic" changes nothing. The width of a head must be set. Throws an
-/// input error that names the key for a type that is not supported, and for a value out of range.
-void read_rope(const JsonKeys& keys, const RopeKeys& names, int context, Architecture& a);
+/// Sets the base, the rotated features and the scaling of rotary positions. `context_tokens` and the width of a
+/// head must be set. The type "dynamic" changes nothing for texts of so many tokens; "longrope" has other
+/// factors for texts longer than those of the earlier training, and `context_tokens` becomes the length of
+/// these. Throws an input error that names the key for a type that is not supported, and for a value out of
+/// range.
+void read_rope(const JsonKeys& keys, const RopeKeys& names, ModelConfig& c);
 
 /// The value of `rope_parameters` for these positions.
-nlohmann::ordered_json rope_json(const Architecture& a);
+nlohmann::ordered_json rope_json(const ModelConfig& c);
 
 }  // namespace sixfold

@@ -64,6 +64,10 @@ static void validate_rotation(const Architecture& a) {
           s.high);
   require(s.kind != RotaryScalingKind::yarn || a.rotary_base > 1,
           "rotary_base: rotary_scaling 'yarn' needs more than 1");
+  const int64_t pairs = s.kind == RotaryScalingKind::factors ? a.rotated_features() / 2 : 0;
+  require(std::ssize(s.factors) == pairs,
+          "rotary_scaling.factors: has {}; '{}' needs one for each of {} pairs of rotated features",
+          counted(std::ssize(s.factors), "factor"), name_of_enum(s.kind), pairs);
 }
 
 static void validate_positions(const Architecture& a) {

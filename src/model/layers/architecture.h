@@ -47,9 +47,10 @@ PositionEffect effect_of(Positions kind);
 /// How the wavelengths of rotary positions are changed for texts longer than those of an earlier training.
 enum class RotaryScalingKind {
   none,
-  linear,  ///< all are `factor` times as long (Chen et al. 2023)
-  llama3,  ///< short ones stay, long ones are `factor` times as long, between them it changes linearly
-  yarn,    ///< the same with another range between, and rotated features get larger (Peng et al. 2024)
+  linear,   ///< all are `factor` times as long (Chen et al. 2023)
+  llama3,   ///< short ones stay, long ones are `factor` times as long, between them it changes linearly
+  yarn,     ///< the same with another range between, and rotated features get larger (Peng et al. 2024)
+  factors,  ///< each has a factor of its own, as LongRoPE finds them (Ding et al. 2024)
 };
 
 /// What happens at a position beyond the table of learned positions.
@@ -149,7 +150,8 @@ struct EnumNames<RotaryScalingKind> {
       {RotaryScalingKind::none, "none"},
       {RotaryScalingKind::linear, "linear"},
       {RotaryScalingKind::llama3, "llama3"},
-      {RotaryScalingKind::yarn, "yarn"}};
+      {RotaryScalingKind::yarn, "yarn"},
+      {RotaryScalingKind::factors, "factors"}};
 };
 
 template <>
@@ -196,20 +198,23 @@ struct RotaryScaling {
   /// `high` is short.
   float low = 1, high = 4;
   bool whole_features = true;  ///< yarn's range begins and ends at a pair of features, and not between two
-  float magnitude = 1;         ///< factor of all rotated features, for yarn
+  float magnitude = 1;         ///< factor of all rotated features, for yarn and factors
+  std::vector<float> factors;  ///< of the wavelength of each pair of rotated features, for factors
 
   bool operator==(const RotaryScaling&) const = default;
 };
 
 inline void visit(OptionVisitor& v, RotaryScaling& o) {
-  v.field("kind", o.kind, "none, linear, llama3 or yarn");
+  v.field("kind", o.kind, "none, linear, llama3, yarn or factors");
   v.field("factor", o.factor, "factor of the long wavelengths, or of all", between(1, 1e6));
   v.field("original_context", o.original_context,
           "number of tokens of a text in the earlier training, for llama3 and yarn", between(0, 1 << 30));
   v.field("low", o.low, "wavelengths of which the original context has fewer are long", between(1e-6, 1e6));
   v.field("high", o.high, "wavelengths of which the original context has more are short", between(1e-6, 1e6));
   v.field("whole_features", o.whole_features, "round yarn's range of wavelengths to whole pairs of features");
-  v.field("magnitude", o.magnitude, "factor of rotated features, for yarn", between(1e-6, 1e3));
+  v.field("magnitude", o.magnitude, "factor of rotated features, for yarn and factors", between(1e-6, 1e3));
+  v.field("factors", o.factors, "factor of the wavelength of each pair of rotated features, for factors",
+          between(1e-6, 1e6));
 }
 
 /// An architecture without its vocabularies. The defaults are the paper's base model.

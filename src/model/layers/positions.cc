@@ -57,6 +57,8 @@ double lengthened(const Architecture& a, double wave, int64_t pair) {
 double rotary_wave(const Architecture& a, int64_t pair) {
   const double wave = std::pow(double{a.rotary_base}, static_cast<double>(2 * pair) / a.rotated_features());
   if (a.rotary_scaling.kind == RotaryScalingKind::none) return wave;
+  if (a.rotary_scaling.kind == RotaryScalingKind::factors)
+    return wave * a.rotary_scaling.factors[static_cast<size_t>(pair)];
   const double share = lengthened(a, wave, pair);
   return wave / (1 - share + share / a.rotary_scaling.factor);
 }
@@ -66,7 +68,9 @@ double rotary_wave(const Architecture& a, int64_t pair) {
 PositionFormula rotary_angles(const Architecture& a) {
   std::vector<double> waves;
   for (int64_t pair = 0; pair < a.rotated_features() / 2; ++pair) waves.push_back(rotary_wave(a, pair));
-  const double magnitude = a.rotary_scaling.kind == RotaryScalingKind::yarn ? a.rotary_scaling.magnitude : 1;
+  const RotaryScalingKind kind = a.rotary_scaling.kind;
+  const bool is_larger = kind == RotaryScalingKind::yarn || kind == RotaryScalingKind::factors;
+  const double magnitude = is_larger ? a.rotary_scaling.magnitude : 1;
   return [waves, magnitude](int64_t position, int64_t feature) {
     const auto pair = static_cast<size_t>(feature / 2);
     const bool sine = feature % 2 == 0;

@@ -138,6 +138,9 @@ TEST(RotaryAngles, ScaledOnesAreThoseOfTransformers) {
           .whole_features = false},
          {1, 0.14849025, 0.0250000004, 0.00790569466, 0.00249999994, 0.000790569466, 0.000250000012,
           7.90569466e-05});
+  expect({.kind = RotaryScalingKind::factors, .factors = {1, 1.5f, 2, 2.5f, 3, 4, 5, 8}},
+         {1, 0.210818499, 0.0500000007, 0.0126491114, 0.00333333341, 0.000790569466, 0.000199999995,
+          3.95284733e-05});
   a.rotary_scaling.magnitude = 1.5f;
   const PositionFormula formula = rotary_angles(a);
   EXPECT_NEAR(std::hypot(formula(3, 2), formula(3, 3)), 1.5, 1e-12);
