@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "serve/http/json_text.h"
-#include "train/training_log.h"
 
 namespace sixfold::serve {
 namespace {
@@ -24,6 +23,8 @@ constexpr size_t most_samples = 100;           // validations whose samples are 
 constexpr size_t most_line_bytes = 1 << 20;    // a longer line is no line of a log
 constexpr size_t most_sample_bytes = 1 << 16;  // samples of a validation; larger ones are not shown
 constexpr size_t most_curves = 64;
+constexpr size_t most_diagnoses = 32;
+constexpr size_t most_diagnosis_bytes = 4096;
 constexpr size_t most_known_bytes = 256;  // by which a log is known
 constexpr int64_t most_config_bytes = 1 << 20;
 
@@ -136,7 +137,7 @@ void ThinCurve::merge_neighbours() {
 
 void RunWatcher::forget() {
   bytes_ = lines_ = update_ = 0;
-  newest_.clear(), rest_.clear(), curves_.clear(), samples_.clear(), problem_.clear();
+  newest_.clear(), rest_.clear(), curves_.clear(), diagnoses_.clear(), samples_.clear(), problem_.clear();
   seconds_ = 0;
   ++version_;
 }
@@ -154,6 +155,8 @@ void RunWatcher::add_line(const std::string& line) {
         seconds_ = value;
       else if (curves_.size() < most_curves || curves_.contains(name))
         curves_[name].add(static_cast<double>(entry.update), value);
+    if (!entry.diagnosis.empty() && diagnoses_.size() < most_diagnoses && line.size() < most_diagnosis_bytes)
+      diagnoses_.push_back(entry);
     if (entry.samples.empty() || entry.samples.size() > most_sample_bytes) return;
     require_samples(entry.samples, place);
     samples_.emplace_back(entry.update, entry.samples);
@@ -224,6 +227,9 @@ std::string RunWatcher::look() {
   if (!problem_.empty()) run["problem"] = problem_;
   run["curves"] = Json::object();
   for (const auto& [name, curve] : curves_) run["curves"][name] = curve_of(curve);
+  run["diagnoses"] = Json::array();
+  for (const LogEntry& said : diagnoses_)
+    run["diagnoses"].push_back({{"update", said.update}, {"id", said.diagnosis}, {"text", said.text}});
   run["validations"] = Json::array();
   for (const auto& [update, samples] : samples_)
     run["validations"].push_back({{"update", update}, {"samples", Json::parse(samples, nullptr, false)}});

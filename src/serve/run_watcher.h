@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "train/training_log.h"
+
 namespace sixfold::serve {
 
 /// A curve of any number of points that keeps at most `most_points`: beyond them, neighbours become their mean,
@@ -39,8 +41,8 @@ class RunWatcher {
   RunWatcher(std::string name, std::string folder) : name_(std::move(name)), folder_(std::move(folder)) {}
 
   /// Reads what is new, and returns a JSON object: name, path, task, settings, planned updates, update,
-  /// seconds, curves ({name: [updates, values]}), the newest samples of validation, and `problem` if the run
-  /// can't be read.
+  /// seconds, curves ({name: [updates, values]}), the diagnoses, the newest samples of validation, and
+  /// `problem` if the run can't be read.
   std::string look();
   /// Grows when `look` read something new.
   int64_t version();
@@ -62,6 +64,7 @@ class RunWatcher {
   std::string rest_;               // the last line, as long as it has no end
   std::string problem_;
   std::map<std::string, ThinCurve> curves_;
+  std::vector<LogEntry> diagnoses_;
   std::deque<std::pair<int64_t, std::string>> samples_;  // of the newest validations: update, JSON
   int64_t update_ = 0;
   double seconds_ = 0;

@@ -111,7 +111,7 @@ void Optimizer::square_gradients(DeviceSpan<double> sums) const {
 }
 
 /// The sums are added weight by weight, and within a weight block by block, as with one process.
-double Optimizer::gradient_norm(std::span<const double> squares) const {
+std::vector<double> Optimizer::gradient_squares(std::span<const double> squares) const {
   struct Piece {
     WeightPart place;
     std::span<const double> sums;
@@ -126,14 +126,23 @@ double Optimizer::gradient_norm(std::span<const double> squares) const {
   std::ranges::sort(pieces, [](const Piece& a, const Piece& b) {
     return a.place.weight != b.place.weight ? a.place.weight < b.place.weight : a.place.begin < b.place.begin;
   });
-  double sum = 0, of_weight = 0;
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    of_weight = std::accumulate(pieces[i].sums.begin(), pieces[i].sums.end(), of_weight);
-    if (i + 1 < pieces.size() && pieces[i + 1].place.weight == pieces[i].place.weight) continue;
-    sum += of_weight;
-    of_weight = 0;
+  std::vector<double> by_weight(parameters_.size());
+  for (const Piece& piece : pieces) {
+    double& sum = by_weight[piece.place.weight];
+    sum = std::accumulate(piece.sums.begin(), piece.sums.end(), sum);
   }
-  return std::sqrt(sum);
+  return by_weight;
+}
+
+double Optimizer::weight_size() const {
+  double squares = 0;
+  for (const Parameter& parameter : parameters_) {
+    const Tensor sums(lasting_memory(backend_), 1, kernel::BlockSquares::blocks(parameter.tensor.size()),
+                      DType::f64);
+    backend_->run(kernel::BlockSquares{parameter.tensor.view(), sums.view().span<double>()});
+    for (const double sum : sums.to_host<double>(*backend_)) squares += sum;
+  }
+  return std::sqrt(squares / static_cast<double>(trained_weights()));
 }
 
 void Optimizer::update(int64_t step, double learning_rate, double gradient_scale) {

@@ -42,8 +42,11 @@ class Optimizer {
   /// Computes the sums of squares of the gradients of the parts that this process owns, block by block, into
   /// `sums`, which has `gradient_blocks()` elements. Does not wait for the kernels.
   void square_gradients(DeviceSpan<double> sums) const;
-  /// Returns the norm of the whole gradient, given the sums of all processes, one process after the other.
-  double gradient_norm(std::span<const double> squares) const;
+  /// Returns the sum of squares of the gradient of each weight, given the sums of all processes, one process
+  /// after the other.
+  std::vector<double> gradient_squares(std::span<const double> squares) const;
+  /// Returns the root mean square of the elements of all weights. Waits for the kernels.
+  double weight_size() const;
 
   /// Collective. Performs update number `step`, counted from 1, with the gradients multiplied by
   /// `gradient_scale`.

@@ -122,6 +122,15 @@ void Progress::validation(const TrainingState& s, const Evaluation& evaluation, 
   log_->append(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
+void Progress::diagnosis(const TrainingState& s, const Finding& finding) {
+  if (!log_) return;
+  clear_line();
+  log_warning("update {}: {} ({})", s.update, finding.text, finding.id);
+  log_->append(
+      nlohmann::json{{"update", s.update}, {"diagnosis", {{"id", finding.id}, {"text", finding.text}}}}.dump() +
+      "\n");
+}
+
 void Progress::rollback(int64_t from, int64_t to, const std::string& why) {
   if (!log_) return;
   say(fmt::format("update {}: {}; going back to update {} and skipping the batch", from, why, to));

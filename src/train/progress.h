@@ -26,6 +26,8 @@ class Progress {
   /// Reports the scores of a validation, and writes its samples to the log. `better`: the scores are the best
   /// so far.
   void validation(const TrainingState& state, const Evaluation& evaluation, bool better);
+  /// Warns of what a diagnosis says.
+  void diagnosis(const TrainingState& state, const Finding& finding);
   /// Reports that the run went back from update `from` to the checkpoint of update `to`.
   void rollback(int64_t from, int64_t to, const std::string& why);
   /// Prints a line of text.

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "train/checkpoint.h"
+#include "train/diagnosis.h"
 #include "train/non_finite.h"
 
 namespace sixfold {
@@ -54,6 +55,7 @@ void Recovery::load_newest(const std::string& why, TrainingState& state) {
   state.loss_ema = before.loss_ema;
   state.without_better = before.without_better;
   state.rollbacks = rollbacks;
+  state.diagnosis = after_rollback(state.diagnosis, before.diagnosis);
 }
 
 /// Finds out where the value arose, and writes the report into the run's folder.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -89,7 +90,12 @@ StepResult Replica::sum_up(std::span<const double> own, int64_t shards, double l
   }
   stage_buffers(statistics);
   const double loss = tree_sum(losses);
-  return {.loss_sum = loss, .loss = loss / loss_weight, .gradient_norm = optimizer_.gradient_norm(squares)};
+  std::vector<double> by_weight = optimizer_.gradient_squares(squares);
+  const double norm = std::sqrt(std::accumulate(by_weight.begin(), by_weight.end(), 0.0));
+  return {.loss_sum = loss,
+          .loss = loss / loss_weight,
+          .gradient_norm = norm,
+          .gradient_squares = std::move(by_weight)};
 }
 
 void Replica::add_shards(Update& update, Context::Seeds seeds, int64_t begin, int64_t end) {

@@ -14,6 +14,7 @@ struct StepResult {
   double loss_sum = 0;  ///< label-smoothed, sum over all labels
   double loss = 0;      ///< mean over the labels
   double gradient_norm = 0;
+  std::vector<double> gradient_squares = {};  ///< sums of squares, by weight (`Optimizer::parameters`)
 
   bool finite() const;
 };

@@ -42,6 +42,24 @@ void visit_fields(Visitor& v, State& s) {
   v.newer_field("plan", s.plan);
   v.newer_field("bf16_instructions", s.bf16_instructions);
   v.newer_field("parts", s.parts);
+  v.newer_field("diagnosis", s.diagnosis);
+}
+
+template <class Visitor, class History>
+void visit_history(Visitor& v, History& h) {
+  v.field("looked", h.looked);
+  v.field("loss", h.loss);
+  v.field("loss_weight", h.loss_weight);
+  v.field("first_loss", h.first_loss);
+  v.field("last_loss", h.last_loss);
+  v.field("lowest_loss", h.lowest_loss);
+  v.field("rates", h.rates);
+  v.field("updates", h.updates);
+  v.field("peak_rate", h.peak_rate);
+  v.field("peak", h.peak);
+  v.field("best_validation", h.best_validation);
+  v.field("loss_then", h.loss_then);
+  v.field("seen", h.seen);
 }
 
 nlohmann::json json_of(const std::vector<TrainingChange>& changes) {
@@ -85,6 +103,16 @@ struct Writer {
     for (const PlannedEnd& end : value)
       json[name].push_back({{"update", end.update}, {"last_update", end.last_update}});
   }
+  void field(const char* name, const DiagnosisHistory& value) {
+    Writer history;
+    visit_history(history, value);
+    json[name] = std::move(history.json);
+  }
+  void field(const char* name, const std::vector<DiagnosisHistory::Seen>& value) {
+    json[name] = nlohmann::json::array();
+    for (const DiagnosisHistory::Seen& seen : value)
+      json[name].push_back({{"id", seen.id}, {"times", seen.times}, {"said", seen.said}});
+  }
 };
 
 struct Reader {
@@ -113,6 +141,18 @@ struct Reader {
     read_list(name, value, [](const JsonObject& object, PlannedEnd& end) {
       object.read("update", end.update);
       object.read("last_update", end.last_update);
+    });
+  }
+  void field(const char* name, DiagnosisHistory& value) {
+    const JsonObject history(object.at(name), place);
+    Reader reader{history, where, place};
+    visit_history(reader, value);
+  }
+  void field(const char* name, std::vector<DiagnosisHistory::Seen>& value) {
+    read_list(name, value, [](const JsonObject& object, DiagnosisHistory::Seen& seen) {
+      object.read("id", seen.id);
+      object.read("times", seen.times);
+      object.read("said", seen.said);
     });
   }
   void field(const char* name, std::vector<TrainingChange>& value) {

@@ -30,6 +30,25 @@ struct PlannedEnd {
   friend bool operator==(const PlannedEnd&, const PlannedEnd&) = default;
 };
 
+/// What the diagnoses of a run (train/diagnosis.h) remember of its updates so far.
+struct DiagnosisHistory {
+  int64_t looked = 0;                                     ///< update of the last look at the training loss
+  double loss = 0, loss_weight = 0;                       ///< sums of the updates since then
+  double first_loss = 0, last_loss = 0, lowest_loss = 0;  ///< means of the updates between two looks
+  double rates = 0;                                       ///< sum of the learning rates of all updates
+  int64_t updates = 0;         ///< their number: all, unless the run began with version 0.2
+  double peak_rate = 0;        ///< highest of them
+  int64_t peak = 0;            ///< the first update that had it
+  double best_validation = 0;  ///< lowest loss of a validation; 0: there was none
+  double loss_then = 0;        ///< `last_loss` at that validation
+  struct Seen {
+    std::string id;
+    int64_t times = 0;  ///< looks in a row
+    bool said = false;
+  };
+  std::vector<Seen> seen;
+};
+
 /// The state of a training run besides its weights and the optimizer's state. It determines all further
 /// updates.
 struct TrainingState {
@@ -59,6 +78,7 @@ struct TrainingState {
   std::vector<TrainingChange> changes;
   /// The name of the validation score that decides which model is best; empty if there is no validation.
   std::string best_by;
+  DiagnosisHistory diagnosis;
   /// Hash of the other files of the checkpoint; empty in those of 0.2.
   std::string parts;
   /// The state was stored because the run was stopped. An uninterrupted run would not have this checkpoint, so

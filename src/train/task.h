@@ -44,10 +44,25 @@ struct ValidationSample {
   std::optional<SampleAttention> attention;
 };
 
+/// What the outputs of a validation have in common.
+class OutputFacts {
+ public:
+  /// `is_endless`: the output ends in a repetition, or has no end token.
+  void add(const std::vector<int32_t>& source, const std::vector<int32_t>& output, bool is_endless);
+
+  int64_t outputs = 0, endless = 0;
+  /// The outputs for other sources than the first one, and those of them that are the first one's output.
+  int64_t others = 0, same = 0;
+
+ private:
+  std::vector<int32_t> first_source_, first_output_;
+};
+
 /// What a validation found.
 struct Evaluation {
   Scores scores;
   std::vector<ValidationSample> samples;  ///< a few short ones, the same ones at each validation
+  OutputFacts outputs;                    ///< of the outputs that the task decoded; none: it decodes none
 };
 
 /// What an evaluation uses.

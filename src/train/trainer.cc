@@ -15,6 +15,7 @@
 #include "model_folder/model_folder.h"
 #include "train/agreement.h"
 #include "train/calendar.h"
+#include "train/diagnosis.h"
 #include "train/distributed/processors.h"
 #include "train/forecast.h"
 #include "train/loss_guard.h"
@@ -30,10 +31,6 @@
 
 namespace sixfold {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 Processes& processes_of(const TrainRequest& request) {
   return request.processes ? *request.processes : Processes::one();
@@ -60,8 +57,13 @@ class Trainer {
   std::unique_ptr<BatchStream> stream_of(Batcher& batcher) const;
   RepeatUpdate repeat_update() const;
   double learning_rate() const;
-  void account(const StepResult& step, const Update& batches);
+  void account(const StepResult& step, const Update& batches, double rate);
+  void say(const std::vector<Finding>& findings);
   void tell(const std::optional<PlannedEnd>& change);
+  double now() const {
+    if (request_.clock) return request_.clock();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
   bool stop_requested() const { return processes_.any(request_.stop && request_.stop->load() != 0); }
   /// Returns the seconds since the last call.
   double pass_time() {
@@ -94,6 +96,7 @@ class Trainer {
   std::unique_ptr<BatchStream> stream_;
   std::optional<Progress> progress_;
   std::optional<Recovery> recovery_;
+  Diagnoses diagnoses_{state_.diagnosis, !options_.start.model.empty()};
   Batcher::Position before_;  ///< position at which the current batch began
   double began_ = 0;          ///< time at which the run would have started if it had never been stopped
 };
@@ -117,10 +120,12 @@ TrainOutcome Trainer::run() {
     }
     const double rate = learning_rate();
     replica_.update(state_.update + 1, rate, step.gradient_norm);
-    account(step, batches);
+    account(step, batches, rate);
     progress_->update(state_, rate);
     if (calendar_.line(state_)) {
       progress_->line(state_, rate);
+      if (diagnoses_.due(state_.update))
+        say(diagnoses_.look(state_.update, replica_.optimizer(), step.gradient_squares));
       // Of this batch and of those before: a single one may be far off, and so may the beginning.
       if (state_.update >= options_.log.every_updates || calendar_.finished(state_))
         require_learning(std::min(step.loss, state_.loss_ema), replica_.model().config(), state_.update,
@@ -319,14 +324,20 @@ RepeatUpdate Trainer::repeat_update() const {
 }
 
 /// Adds an update to the state's sums and counts.
-void Trainer::account(const StepResult& step, const Update& batches) {
+void Trainer::account(const StepResult& step, const Update& batches, double rate) {
   track_loss(step, state_);
   state_.sums.loss += step.loss_sum;
   state_.sums.loss_weight += batches.loss_weight();
   state_.sums.tokens += batches.tokens();
   state_.sums.gradient_norm = step.gradient_norm;
   ++state_.update;
-  tell(plan_.took_update(state_, pass_time()));
+  const double seconds = pass_time();
+  diagnoses_.took_update(state_.update, step.loss_sum, batches.loss_weight(), rate, batches.tokens(), seconds);
+  tell(plan_.took_update(state_, seconds));
+}
+
+void Trainer::say(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) progress_->diagnosis(state_, finding);
 }
 
 void Trainer::tell(const std::optional<PlannedEnd>& change) {
@@ -339,10 +350,13 @@ void Trainer::tell(const std::optional<PlannedEnd>& change) {
 void Trainer::validate() {
   if (!task_->validation_data()) return;
   const double before = state_.seconds;
+  const EvaluationRun how{
+      .part_tokens = state_.part_tokens, .arena = replica_.arena(), .processes = processes_};
+  std::optional<double> trained_loss;
+  if (replica_.optimizer().has_average())
+    trained_loss = first_batch_loss(*task_, replica_.model(), options_.data, how);
   replica_.optimizer().swap_average();
-  const Evaluation evaluation =
-      validate_model(*task_, replica_.model(), options_.data,
-                     {.part_tokens = state_.part_tokens, .arena = replica_.arena(), .processes = processes_});
+  const Validation evaluation = validate_model(*task_, replica_.model(), options_.data, how);
   replica_.optimizer().swap_average();
   require_learning(evaluation.scores.at("loss").value, replica_.model().config(), state_.update,
                    models_.newest());
@@ -356,6 +370,7 @@ void Trainer::validate() {
     ++state_.without_better;
   }
   progress_->validation(state_, evaluation, better);
+  say(diagnoses_.look(state_.update, {evaluation, trained_loss}));
   if (better && options_.checkpoint.keep_best) {
     // If the run were killed now, a best model without a checkpoint would be all that is left of it.
     if (models_.newest_due().empty()) save();

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/api.h"
@@ -25,6 +26,8 @@ struct TrainRequest {
   /// The processes of the run, all of which call `train` with the same config and request. The root reads and
   /// writes the run's folder, which all must be able to read. Null: there is one.
   Processes* processes = nullptr;
+  /// Returns the time in seconds, for speeds and `train.minutes`. Null: a steady clock of the machine.
+  std::function<double()> clock = nullptr;
 };
 
 struct TrainOutcome {

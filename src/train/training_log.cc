@@ -44,6 +44,9 @@ LogEntry entry_of(const nlohmann::json& line, const std::string& place) {
     if (line.contains(name)) add(name, line[name]);
   if (line.contains("validation") && line["validation"].is_object())
     for (const auto& [name, value] : line["validation"].items()) add("validation " + name, value);
+  if (line.contains("diagnosis") && line["diagnosis"].is_object())
+    for (const auto& [key, to] : {std::pair{"id", &entry.diagnosis}, std::pair{"text", &entry.text}})
+      if (line["diagnosis"].contains(key) && line["diagnosis"][key].is_string()) *to = line["diagnosis"][key];
   if (line.contains("samples") && line["samples"].is_array()) entry.samples = line["samples"].dump();
   return entry;
 }

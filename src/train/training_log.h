@@ -15,7 +15,8 @@ struct LogEntry {
   /// "last_update" (at which the run ends; 0: not known yet), "validation loss", "validation bleu", ... What is
   /// not finite, the log has as null, and this as NaN.
   std::vector<std::pair<std::string, double>> values;
-  std::string samples;  ///< of a validation: a JSON array (`ValidationSample`); empty: none
+  std::string diagnosis, text;  ///< the id of a diagnosis (train/diagnosis.h) and what it says; empty: none
+  std::string samples;          ///< of a validation: a JSON array (`ValidationSample`); empty: none
 };
 
 /// Throws an input error that begins with `place` if the line is not one of a training log.

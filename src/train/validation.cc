@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/join.h"
@@ -10,16 +11,48 @@
 namespace sixfold {
 namespace {
 
-double mean_loss(const Task& task, const Transformer& model, int64_t batch_tokens, const EvaluationRun& run) {
+/// The loss of a batch, summed over its labels.
+double loss_of(const Task& task, const Transformer& model, const Batch& batch, const EvaluationRun& run) {
+  Context context(model.backend(), run.arena);
+  return task.loss(model, batch, {}, context).item(*model.backend());
+}
+
+/// The weight of each label in some batches.
+class LabelCounts {
+ public:
+  void add(const Batch& batch) {
+    if (!batch.choices.empty()) return;  // its labels are places
+    for (size_t i = 0; i < batch.labels.size(); ++i) {
+      if (batch.labels[i] < 0) continue;
+      const auto label = static_cast<size_t>(batch.labels[i]);
+      if (label >= weights_.size()) weights_.resize(label + 1);
+      weights_[label] += batch.label_weights.empty() ? 1.0 : static_cast<double>(batch.label_weights[i]);
+    }
+  }
+  double entropy() const {
+    const double all = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+    double sum = 0;
+    for (const double weight : weights_)
+      if (weight > 0) sum -= weight / all * std::log(weight / all);
+    return sum;
+  }
+
+ private:
+  std::vector<double> weights_;
+};
+
+void add_loss(const Task& task, const Transformer& model, int64_t batch_tokens, const EvaluationRun& run,
+              Validation& validation) {
   Batcher batcher(*task.validation_data(), {.batch_tokens = batch_tokens, .shuffle = false});
-  double loss_weight = 0;
+  double loss_weight = 0, first_weight = 0;
   std::vector<double> own;
+  LabelCounts labels;
   for (int turn = 0; batcher.position().epoch == 0; turn = (turn + 1) % run.processes.size()) {
     const Batch batch = batcher.next();
+    if (loss_weight == 0) first_weight = batch.loss_weight();
     loss_weight += batch.loss_weight();
-    if (turn != run.processes.rank()) continue;
-    Context context(model.backend(), run.arena);
-    own.push_back(task.loss(model, batch, {}, context).item(*model.backend()));
+    labels.add(batch);
+    if (turn == run.processes.rank()) own.push_back(loss_of(task, model, batch, run));
   }
   // Added in the order of the batches, whatever the number of processes.
   const std::vector<std::vector<double>> all = run.processes.gather_numbers(own);
@@ -27,10 +60,81 @@ double mean_loss(const Task& task, const Transformer& model, int64_t batch_token
   for (size_t i = 0; i < all.front().size(); ++i)
     for (const std::vector<double>& losses : all)
       if (i < losses.size()) loss += losses[i];
-  return loss / loss_weight;
+  validation.scores["loss"] = {loss / loss_weight};
+  validation.scores["perplexity"] = {std::exp(loss / loss_weight)};
+  validation.first_loss = all.front().front() / first_weight;
+  validation.label_entropy = labels.entropy();
+}
+
+/// Finds the head with the lowest entropy.
+class CrossAttentionEntropy final : public AttentionObserver {
+ public:
+  CrossAttentionEntropy(const Batch& batch, Backend& backend) : batch_(batch), backend_(backend) {}
+  bool wants(AttentionKind kind, int) const override { return kind == AttentionKind::cross; }
+  void see(AttentionKind, int, const Tensor& weights) override {
+    const std::vector<float> all = weights.to_floats(backend_);
+    const Ragged &queries = batch_.target.rows, &keys = batch_.source.rows;
+    for (int64_t row = 0; row < weights.rows(); row += queries.tokens()) {
+      double sum = 0;
+      int64_t count = 0;
+      for (int i = 0; i < queries.sequences(); ++i)
+        for (int query = queries.begin(i); keys.length(i) > 1 && query < queries.begin(i + 1); ++query, ++count)
+          sum += entropy(&all[static_cast<size_t>((row + query) * weights.cols())], keys.length(i)) /
+                 std::log(static_cast<double>(keys.length(i)));
+      if (count == 0) continue;
+      const double mean = sum / static_cast<double>(count);
+      lowest_ = seen_ ? std::min(lowest_, mean) : mean;
+      seen_ = true;
+    }
+  }
+  /// 0 if all sources have one token.
+  double lowest() const { return lowest_; }
+
+ private:
+  static double entropy(const float* weights, int count) {
+    double sum = 0;
+    for (int i = 0; i < count; ++i)
+      if (const auto weight = static_cast<double>(weights[i]); weight > 0) sum -= weight * std::log(weight);
+    return sum;
+  }
+
+  const Batch& batch_;
+  Backend& backend_;
+  double lowest_ = 0;
+  bool seen_ = false;
+};
+
+std::optional<SourceUse> source_use(const Task& task, const Transformer& model, int64_t batch_tokens,
+                                    const EvaluationRun& run) {
+  constexpr int most_samples = 16;
+  constexpr int64_t most_tokens = 1024;
+  Batcher batcher(
+      *task.validation_data(),
+      {.batch_tokens = std::min(batch_tokens, most_tokens), .max_samples = most_samples, .shuffle = false});
+  const Batch batch = batcher.next();
+  if (batch.source.rows.sequences() < 2 || batch.target.rows.sequences() < 2) return {};
+  Batch exchanged = batch;
+  exchanged.source = {.ids_per_row = batch.source.ids_per_row};
+  for (int i = 0; i < batch.size(); ++i) exchanged.source.add(batch.source.sequence((i + 1) % batch.size()));
+  if (exchanged.source.ids == batch.source.ids) return {};
+  CrossAttentionEntropy observer(batch, *model.backend());
+  Context context(model.backend(), run.arena);
+  model.states(batch, context, &observer);
+  return SourceUse{
+      .gain = (loss_of(task, model, exchanged, run) - loss_of(task, model, batch, run)) / batch.loss_weight(),
+      .entropy = observer.lowest()};
 }
 
 }  // namespace
+
+void OutputFacts::add(const std::vector<int32_t>& source, const std::vector<int32_t>& output, bool is_endless) {
+  if (outputs == 0) first_source_ = source, first_output_ = output;
+  ++outputs;
+  endless += is_endless ? 1 : 0;
+  if (source == first_source_) return;
+  ++others;
+  same += output == first_output_ ? 1 : 0;
+}
 
 void check_validation(const Task& task, const TrainOptions& options) {
   if (!task.validation_data())
@@ -46,15 +150,23 @@ int64_t validation_batch_tokens(const BatchOptions& options, int64_t part_tokens
   return part_tokens > 0 ? std::min<int64_t>(options.batch_tokens, part_tokens) : options.batch_tokens;
 }
 
-Evaluation validate_model(const Task& task, Transformer& model, const BatchOptions& options,
+Validation validate_model(const Task& task, Transformer& model, const BatchOptions& options,
                           const EvaluationRun& run) {
   model.pack();
-  const double loss = mean_loss(task, model, validation_batch_tokens(options, run.part_tokens), run);
-  Evaluation evaluation = task.evaluate(model, run);
-  evaluation.scores["loss"] = {loss};
-  evaluation.scores["perplexity"] = {std::exp(loss)};
+  const int64_t batch_tokens = validation_batch_tokens(options, run.part_tokens);
+  Validation validation{task.evaluate(model, run)};
+  add_loss(task, model, batch_tokens, run, validation);
+  validation.source = source_use(task, model, batch_tokens, run);
   model.discard_packed();
-  return evaluation;
+  return validation;
+}
+
+double first_batch_loss(const Task& task, const Transformer& model, const BatchOptions& options,
+                        const EvaluationRun& run) {
+  Batcher batcher(*task.validation_data(),
+                  {.batch_tokens = validation_batch_tokens(options, run.part_tokens), .shuffle = false});
+  const Batch batch = batcher.next();
+  return loss_of(task, model, batch, run) / batch.loss_weight();
 }
 
 bool is_better(const Score& score, std::optional<double> best) {

@@ -160,6 +160,16 @@ TEST_F(DashboardPage, RunsAreComparedInLightAndDarkAndOnNarrowScreens) {
     InventedRun(name, 0.5 + 0.4 * static_cast<double>(folders.size())).add_lines(90);
   }
   std::ofstream(folders[1] + "/train.jsonl", std::ios::app) << "{\"update\":9100,\"loss\":null}\nno line\n";
+  for (const char* id : {"overfitting", "rate-too-high"})
+    std::ofstream(folders[0] + "/train.jsonl", std::ios::app)
+        << Json{{"update", 9100},
+                {"diagnosis",
+                 {{"id", id},
+                  {"text",
+                   "the validation loss has risen from 1.842 to 2.103, <img src=x> and the training loss "
+                   "has fallen from 1.311 to 0.974. More data help."}}}}
+               .dump()
+        << "\n";
   const std::string address = serve(folders);
   Browser browser;
   for (const bool dark : {false, true}) {
@@ -169,6 +179,11 @@ TEST_F(DashboardPage, RunsAreComparedInLightAndDarkAndOnNarrowScreens) {
     browser.wait_for("document.querySelectorAll('.chart .line').length >= 30");
     EXPECT_EQ(browser.evaluate("document.querySelectorAll('.run').length"), 3);
     EXPECT_EQ(browser.evaluate("document.querySelectorAll('img').length"), 0);
+    EXPECT_EQ(browser.evaluate("[...document.querySelectorAll('.run')].map((run) => run.querySelectorAll("
+                               "'.diagnoses li').length)"),
+              Json({2, 0, 0}));
+    EXPECT_EQ(browser.evaluate("document.querySelector('.diagnoses li').textContent.slice(0, 43)"),
+              "overfitting (update 9,100): the validation ");
     const std::string scheme = dark ? "dark" : "light";
     expect_contrast(browser, scheme);
     expect_names(browser);

@@ -145,6 +145,21 @@ TEST_F(RunWatcherTest, SamplesOfAnotherFormAreAProblem) {
   EXPECT_EQ(look().at("validations").size(), 1u);
 }
 
+/// It stays in sight after a rollback, since the run does not say it again.
+TEST_F(RunWatcherTest, ShowsWhatARunSaysOfItself) {
+  const std::string said = R"({"update":20,"diagnosis":{"id":"overfitting","text":"it <b>rose</b>"}})";
+  write(line(10, 4) + said + "\n" + R"({"update":35,"rollback_to":15,"reason":"a spike"})" + "\n" +
+        line(16, 3));
+  EXPECT_EQ(look().at("diagnoses").dump(), R"([{"id":"overfitting","text":"it <b>rose</b>","update":20}])");
+  EXPECT_EQ(updates("loss"), (std::vector<double>{10, 16}));
+  // Of another form, or too many or too long, it is no diagnosis.
+  write(line(10, 4) + R"({"update":20,"diagnosis":"x"})" + "\n" + R"({"update":20,"diagnosis":{"id":1}})" +
+        "\n" + R"({"update":20,"diagnosis":{"id":"a","text":")" + std::string(10'000, 'x') + "\"}}\n");
+  EXPECT_TRUE(look().at("diagnoses").empty());
+  for (int i = 0; i < 100; ++i) append(said + "\n");
+  EXPECT_EQ(look().at("diagnoses").size(), 32u);
+}
+
 TEST_F(RunWatcherTest, ADeepConfigIsAProblemAndNoCrash) {
   write(line(1, 2));
   const std::string deep(300'000, '[');

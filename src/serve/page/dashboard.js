@@ -44,6 +44,9 @@ function card(run, number) {
   const end = lastUpdate(run);
   if (end) parts.push(html("progress", {max: end, value: Math.min(run.update, end), "aria-label": `progress of ${run.name}`}));
   parts.push(Object.keys(run.curves).length ? figures(run) : html("p", {class: "quiet"}, "It reads its data. Its first figures come after its first update."));
+  if (run.diagnoses.length)
+    parts.push(html("ul", {class: "diagnoses warning", "aria-label": `diagnoses of ${run.name}`}, ...run.diagnoses.map((said) =>
+      html("li", {}, html("strong", {}, said.id), ` (update ${short(said.update)}): ${said.text}`))));
   if (run.problem) parts.push(html("p", {class: "warning"}, `Warning: ${run.problem}`));
   return html("li", {class: "run card", title: run.path}, ...parts);
 }

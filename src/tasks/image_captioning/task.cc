@@ -137,7 +137,7 @@ Evaluation ImageCaptioningTask::evaluate(const Transformer& model, const Evaluat
       const auto values = batch.source.sequence(i);
       sources.emplace_back(values.begin(), values.end());
     }
-    const auto outputs = decode_outputs(model, sources, decoding(run.part_tokens), run);
+    const auto outputs = decode_outputs(model, sources, decoding(run.part_tokens), run, evaluation.outputs);
     for (int64_t i = begin; i < end; ++i) {
       const std::span<const int32_t> caption = valid_->caption(i);
       const std::string found = replace_invalid_utf8(tokenizer.decode(outputs[static_cast<size_t>(i - begin)]));

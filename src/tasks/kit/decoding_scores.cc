@@ -29,7 +29,8 @@ int64_t ScoredDecoding::tokens() const {
 
 std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
                                                  const std::vector<std::vector<int32_t>>& sources,
-                                                 const ScoredDecoding& how, const EvaluationRun& run) {
+                                                 const ScoredDecoding& how, const EvaluationRun& run,
+                                                 OutputFacts& facts) {
   const auto rank = static_cast<size_t>(run.processes.rank()), size = static_cast<size_t>(run.processes.size());
   std::vector<std::vector<int32_t>> own;
   for (size_t i = rank; i < sources.size(); i += size) own.push_back(sources[i]);
@@ -39,13 +40,17 @@ std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
   DecodeWorkspace decoding(model);
   decoding.arena = run.arena;
   search(decoding, own, options, [&](size_t i, const std::vector<Hypothesis>& found) {
-    const std::vector<int32_t>& ids = found[0].ids;
+    std::vector<int32_t> ids = found[0].ids;
+    ids.push_back(found[0].reason != FinishReason::end_token || ends_in_a_loop(found[0].ids));
     found_by_us[i].assign(reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int32_t));
   });
   std::vector<std::vector<int32_t>> outputs;
   for (const std::string& bytes : run.processes.interleave(found_by_us)) {
     auto& ids = outputs.emplace_back(bytes.size() / sizeof(int32_t));
-    if (!ids.empty()) std::memcpy(ids.data(), bytes.data(), bytes.size());
+    std::memcpy(ids.data(), bytes.data(), bytes.size());
+    const bool endless = ids.back() != 0;
+    ids.pop_back();
+    facts.add(sources[outputs.size() - 1], ids, endless);
   }
   return outputs;
 }

@@ -17,10 +17,11 @@ struct ScoredDecoding {
 };
 
 /// Collective. Searches the best output of each source: ids of tokens, without the end token. Sources are as
-/// for `search`. The model must be packed.
+/// for `search`. The model must be packed. Adds the outputs to `facts`.
 std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
                                                  const std::vector<std::vector<int32_t>>& sources,
-                                                 const ScoredDecoding& how, const EvaluationRun& run);
+                                                 const ScoredDecoding& how, const EvaluationRun& run,
+                                                 OutputFacts& facts);
 
 /// Returns an estimate, in bytes, of the keys and values of the sources that are decoded at a time.
 /// `source_tokens(i)`: the number of tokens, or patches, of source i. It assumes outputs of maximum length.

@@ -18,14 +18,14 @@ int64_t considered(const TranslationValidationOptions& options, int64_t all) {
 /// Translates lines of the text.
 std::vector<std::string> translate(const Transformer& model, const Tokenizer& target, const TokenCorpus& corpus,
                                    std::span<const size_t> lines, const ScoredDecoding& how,
-                                   const EvaluationRun& run) {
+                                   const EvaluationRun& run, OutputFacts& facts) {
   std::vector<std::vector<int32_t>> sources;
   for (const size_t line : lines) {
     const auto ids = corpus.source[static_cast<int64_t>(line)];
     sources.emplace_back(ids.begin(), ids.end());
   }
   std::vector<std::string> translations;
-  for (const auto& ids : decode_outputs(model, sources, how, run))
+  for (const auto& ids : decode_outputs(model, sources, how, run, facts))
     translations.push_back(replace_invalid_utf8(target.decode(ids)));
   return translations;
 }
@@ -44,9 +44,10 @@ Evaluation evaluate_translation(const Transformer& model, const Tokenizers& toke
     lines.resize(count);
     std::iota(lines.begin(), lines.end(), 0);
   }
-  const auto translations = translate(model, *tokenizers.target, pairs.ids, lines,
-                                      {.beam_size = options.beam_size, .part_tokens = run.part_tokens}, run);
   Evaluation evaluation;
+  const auto translations =
+      translate(model, *tokenizers.target, pairs.ids, lines,
+                {.beam_size = options.beam_size, .part_tokens = run.part_tokens}, run, evaluation.outputs);
   if (options.generates()) {
     ValidationScores scores = options.scores(*tokenizers.target);
     for (size_t i = 0; i < translations.size(); ++i) {
