@@ -55,19 +55,28 @@ PairReader::PairReader(std::vector<CorpusFiles> files, InvalidUtf8 invalid)
 }
 
 bool PairReader::next(std::string& source, std::string& target) {
-  for (;;) {
-    bool valid = true;
-    if (!read_line_pair(source, target, valid)) return false;
-    ++report_.read;
-    if (!valid && invalid_ == InvalidUtf8::skip) {
-      ++report_.invalid;
-    } else if (is_blank(source) || is_blank(target)) {
-      ++report_.empty;
-    } else {
-      report_.replaced += !valid;
-      return true;
-    }
+  std::string_view dropped;
+  do
+    if (!next_of_all(source, target, dropped)) return false;
+  while (!dropped.empty());
+  return true;
+}
+
+bool PairReader::next_of_all(std::string& source, std::string& target, std::string_view& dropped) {
+  bool valid = true;
+  if (!read_line_pair(source, target, valid)) return false;
+  ++report_.read;
+  dropped = {};
+  if (!valid && invalid_ == InvalidUtf8::skip) {
+    ++report_.invalid;
+    dropped = "invalid-utf8";
+  } else if (is_blank(source) || is_blank(target)) {
+    ++report_.empty;
+    dropped = "empty-lines";
+  } else {
+    report_.replaced += !valid;
   }
+  return true;
 }
 
 bool PairReader::read_line_pair(std::string& source, std::string& target, bool& valid) {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/corpus_report.h"
@@ -40,6 +41,9 @@ class PairReader {
 
   /// Reads the next pair. Returns false at the end of the last text.
   bool next(std::string& source, std::string& target);
+  /// The same, but also reads the pairs that `next` drops: `dropped` says why it does, "invalid-utf8" or
+  /// "empty-lines", and is empty for all others.
+  bool next_of_all(std::string& source, std::string& target, std::string_view& dropped);
   /// The statistics of the pairs that were read so far.
   const CorpusReport& report() const { return report_; }
   /// The share of all bytes that was read, from 0 to 1.

@@ -28,15 +28,17 @@ LexicalTable::LexicalTable(const TokenCorpus& corpus, int source_vocab, int iter
 }
 
 void LexicalTable::improve(const TokenCorpus& corpus, const std::atomic<int>* stop) {
+  std::vector<std::pair<Row*, size_t>> places;  // of a target token in the rows of its source
   for (int64_t i = 0; i < corpus.size(); ++i) {
     if (stop && stop->load() != 0) throw Cancelled();
     for (const int32_t target : corpus.target[i]) {
       float sum = 0;
-      for_sources(corpus, i, [&](Row& row) { sum += row.probability[row.place(target)]; });
+      places.clear();
       for_sources(corpus, i, [&](Row& row) {
-        const size_t place = row.place(target);
-        row.count[place] += row.probability[place] / sum;
+        places.emplace_back(&row, row.place(target));
+        sum += row.probability[places.back().second];
       });
+      for (const auto& [row, place] : places) row->count[place] += row->probability[place] / sum;
     }
   }
   for (Row& row : rows_) row.normalise();

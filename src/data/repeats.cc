@@ -1,7 +1,6 @@
 #include "data/repeats.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,11 +13,11 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t buffered_records = 1 << 14;
+constexpr size_t buffered_hashes = 1 << 15;
 
 }  // namespace
 
-RepeatFinder::RepeatFinder(const std::string& folder) : folder_(folder) {
+RepeatFinder::RepeatFinder(const std::string& folder, int64_t at_once) : folder_(folder), at_once_(at_once) {
   std::string name = folder + "/repeats.XXXXXX";
   descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor_ < 0)
@@ -29,8 +28,9 @@ RepeatFinder::RepeatFinder(const std::string& folder) : folder_(folder) {
 RepeatFinder::~RepeatFinder() { ::close(descriptor_); }
 
 void RepeatFinder::add(uint64_t hash) {
-  buffer_.push_back({hash, count_++});
-  if (buffer_.size() == buffered_records) flush();
+  buffer_.push_back(hash);
+  ++count_;
+  if (buffer_.size() == buffered_hashes) flush();
 }
 
 void RepeatFinder::flush() {
@@ -44,29 +44,48 @@ void RepeatFinder::flush() {
   buffer_.clear();
 }
 
+/// The records whose hash, modulo `parts`, is `part`.
+std::vector<RepeatFinder::Record> RepeatFinder::read_part(uint64_t part, uint64_t parts) const {
+  std::vector<Record> records;
+  std::vector<uint64_t> hashes(buffered_hashes);
+  for (int64_t index = 0; index < count_;) {
+    const auto wanted = static_cast<size_t>(std::min<int64_t>(buffered_hashes, count_ - index));
+    auto bytes = std::as_writable_bytes(std::span(hashes).first(wanted));
+    for (int64_t at = index * static_cast<int64_t>(sizeof(uint64_t)); !bytes.empty();) {
+      const ssize_t read = ::pread(descriptor_, bytes.data(), bytes.size(), at);
+      if (read < 0 && errno == EINTR) continue;
+      if (read <= 0)
+        throw_environment_error("{}: can't read the temporary file: {}", folder_,
+                                read < 0 ? std::strerror(errno) : "it is too short");
+      bytes = bytes.subspan(static_cast<size_t>(read));
+      at += read;
+    }
+    for (size_t i = 0; i < wanted; ++i, ++index)
+      if (hashes[i] % parts == part) records.push_back({hashes[i], index});
+  }
+  return records;
+}
+
 std::vector<bool> RepeatFinder::find(const std::function<bool(int64_t, int64_t)>& equal) {
   flush();
   std::vector<bool> repeated(static_cast<size_t>(count_));
-  if (count_ == 0) return repeated;
-  const size_t bytes = static_cast<size_t>(count_) * sizeof(Record);
-  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-  if (address == MAP_FAILED)
-    throw_environment_error("{}: can't map the temporary file: {}", folder_, std::strerror(errno));
-  const std::span records(static_cast<Record*>(address), static_cast<size_t>(count_));
-  std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
-    return a.hash != b.hash ? a.hash < b.hash : a.index < b.index;
-  });
-  for (size_t begin = 0, end; begin < records.size(); begin = end) {
-    for (end = begin + 1; end < records.size() && records[end].hash == records[begin].hash; ++end)
-      for (size_t earlier = begin; earlier < end; ++earlier) {
-        if (repeated[static_cast<size_t>(records[earlier].index)] ||
-            !equal(records[earlier].index, records[end].index))
-          continue;
-        repeated[static_cast<size_t>(records[end].index)] = true;
-        break;
-      }
+  const auto parts = static_cast<uint64_t>((count_ + at_once_ - 1) / at_once_);
+  for (uint64_t part = 0; part < parts; ++part) {
+    std::vector<Record> records = read_part(part, parts);
+    std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
+      return a.hash != b.hash ? a.hash < b.hash : a.index < b.index;
+    });
+    for (size_t begin = 0, end; begin < records.size(); begin = end) {
+      for (end = begin + 1; end < records.size() && records[end].hash == records[begin].hash; ++end)
+        for (size_t earlier = begin; earlier < end; ++earlier) {
+          if (repeated[static_cast<size_t>(records[earlier].index)] ||
+              !equal(records[earlier].index, records[end].index))
+            continue;
+          repeated[static_cast<size_t>(records[end].index)] = true;
+          break;
+        }
+    }
   }
-  ::munmap(address, bytes);
   return repeated;
 }
 

@@ -10,8 +10,10 @@ namespace sixfold {
 /// so there may be more of them than fit into memory.
 class RepeatFinder {
  public:
-  /// `folder` is the folder of the temporary file. Failures to write it are environment errors.
-  explicit RepeatFinder(const std::string& folder);
+  /// `folder` is the folder of the temporary file, which has 8 bytes for each item. `at_once`: `find` reads the
+  /// file once for about as many items, of which each takes 16 bytes of memory. Failures to write or read it
+  /// are environment errors.
+  explicit RepeatFinder(const std::string& folder, int64_t at_once = int64_t{1} << 22);
   ~RepeatFinder();
   RepeatFinder(const RepeatFinder&) = delete;
   RepeatFinder& operator=(const RepeatFinder&) = delete;
@@ -27,11 +29,13 @@ class RepeatFinder {
     int64_t index;
   };
   void flush();
+  std::vector<Record> read_part(uint64_t part, uint64_t parts) const;
 
   std::string folder_;
+  int64_t at_once_;
   int descriptor_;
   int64_t count_ = 0;
-  std::vector<Record> buffer_;
+  std::vector<uint64_t> buffer_;
 };
 
 }  // namespace sixfold

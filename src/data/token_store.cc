@@ -1,14 +1,13 @@
 #include "data/token_store.h"
 
-#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "base/plural.h"
+#include "data/reading_progress.h"
 #include "data/repeats.h"
 #include "data/sequence_writer.h"
 
@@ -21,36 +20,17 @@ IdSequences map_side(const std::string& folder, const std::string& side) {
   return IdSequences::map(folder + "/" + side + ".ids", folder + "/" + side + ".offsets");
 }
 
-/// Logs the progress of reading from time to time.
-class ReadingProgress {
- public:
-  void tell(const PairReader& reader) {
-    if (++pairs_ % 1024 != 0) return;
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - told_).count();
-    if (seconds < 10) return;
-    told_ = now;
-    const double part = reader.part_read(), since = std::chrono::duration<double>(now - begun_).count();
-    log_info("encoding the text: {:.0f} %, {:.0f} pairs/s, {:.0f} s left", 100 * part,
-             static_cast<double>(pairs_) / since, part > 0 ? since * (1 - part) / part : 0);
-  }
-
- private:
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now(), told_ = begun_;
-  int64_t pairs_ = 0;
-};
-
 /// Encodes all pairs and counts those of each text.
 void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts, const Tokenizers& tokenizers,
                 const TokenStoreOptions& options, RepeatFinder& repeats, TokenStoreRecord& record) {
   SequenceWriter source_ids(folder, "source"), target_ids(folder, "target");
   record.pairs.assign(texts.size(), 0);
-  ReadingProgress progress;
+  ReadingProgress progress("encoding the text");
   for (size_t i = 0; i < texts.size(); ++i) {
     PairReader reader({texts[i]}, options.invalid);
     const auto next = [&](std::string& source, std::string& target) {
       if (options.stop && options.stop->load() != 0) throw Cancelled();
-      progress.tell(reader);
+      progress.tell([&] { return reader.part_read(); });
       return reader.next(source, target);
     };
     encode_pairs(next, tokenizers, options.encode, record.report, [&](int64_t, auto source, auto target) {

@@ -1,16 +1,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <numeric>
 
 #include "base/plural.h"
 #include "base/threads.h"
+#include "data/check/clean.h"
 #include "data/measure.h"
+#include "model_folder/ownership.h"
 #include "program/commands.h"
+#include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
+#include "text/utf8.h"
 
 namespace sixfold::cli {
 namespace {
@@ -20,6 +27,9 @@ struct CorpusSettings {
   std::string model;
   MeasureOptions options;
   bool json = false;
+  std::string clean;  ///< the folder for the cleaned files; empty: the corpus is only measured
+  std::string part;
+  CleanOptions cleaning;
 };
 
 /// "482322 words; mean 16.6, median 16, 99 % up to 33, longest 47", where the unit is "word".
@@ -95,7 +105,99 @@ std::string as_text(const CorpusReport& report, const char* unit) {
   return text + histogram(report);
 }
 
+/// The files of a cleaned text: those of the original, by name and kind, in a new folder, and dropped.tsv. All
+/// appear at `close`.
+class CleanedFiles {
+ public:
+  CleanedFiles(const std::string& folder, const std::vector<CorpusFiles>& texts,
+               const std::vector<std::string>& inputs)
+      : folder_(folder) {
+    for (const CorpusFiles& text : texts)
+      texts_.push_back(text.tsv.empty() ? std::pair{add(text.source, inputs), add(text.target, inputs)}
+                                        : std::pair{add(text.tsv, inputs), static_cast<TextOutput*>(nullptr)});
+    dropped_ = add("dropped.tsv", inputs);
+  }
+
+  void write(size_t text, const CleanedPair& pair) {
+    const auto& [source, target] = texts_[text];
+    const auto& [first, second] = pair.lines;
+    if (!pair.rule.empty()) {
+      dropped_->write(
+          fmt::format("{}\t{}\t{}\t{}\n", pair.rule, pair.place, as_column(first), as_column(second)));
+    } else if (target) {
+      source->write(first + "\n");
+      target->write(second + "\n");
+    } else {
+      source->write(first + "\t" + second + "\n");
+    }
+  }
+
+  void close() {
+    for (auto& [name, file] : files_) file->close();
+    folder_.commit();
+  }
+
+ private:
+  TextOutput* add(const std::string& input, const std::vector<std::string>& inputs) {
+    const std::string name = std::filesystem::path(input).filename().string();
+    auto& file = files_[name];
+    require(!file, "{}: another file of the same name is cleaned, too; rename one, or clean them one by one",
+            input);
+    file = std::make_unique<TextOutput>(folder_.path() + "/" + name, inputs);
+    return file.get();
+  }
+
+  static std::string as_column(const std::string& text) {
+    std::string line = one_line(replace_invalid_utf8(text));
+    std::ranges::replace(line, '\t', ' ');
+    return line;
+  }
+
+  AtomicDirectory folder_;
+  std::map<std::string, std::unique_ptr<TextOutput>> files_;
+  std::vector<std::pair<TextOutput*, TextOutput*>> texts_;
+  TextOutput* dropped_ = nullptr;
+};
+
+/// Reads "3/10".
+void read_part(const std::string& text, CleanOptions& options) {
+  const char* end = text.data() + text.size();
+  const auto [slash, error] = std::from_chars(text.data(), end, options.part);
+  const bool has_both = error == std::errc() && slash != end && *slash == '/';
+  const auto [rest, second_error] = std::from_chars(has_both ? slash + 1 : end, end, options.parts);
+  require(has_both && second_error == std::errc() && rest == end,
+          "--part: '{}' is not a part such as 3/10, the third of ten", text);
+}
+
+std::string as_text(const CleanReport& report) {
+  const auto row = [](std::string_view name, int64_t count, int64_t all) {
+    return fmt::format("{:<17}{:>12}{:>8.2f} %\n", name, count,
+                       all > 0 ? 100 * static_cast<double>(count) / static_cast<double>(all) : 0.0);
+  };
+  std::string text = fmt::format("{:<17}{:>12}\n", "read", report.read) + row("kept", report.kept, report.read);
+  if (report.mended > 0) text += row("mended", report.mended, report.read);
+  for (const auto& [rule, count] : report.dropped)
+    if (count > 0) text += row(rule, count, report.read);
+  return text;
+}
+
+void clean(const CorpusSettings& settings) {
+  const std::vector<CorpusFiles> files = corpus_files(settings.files, "files");
+  CleanOptions options = settings.cleaning;
+  options.invalid = settings.options.invalid;
+  options.threads = available_threads();
+  options.stop = &note_interrupts();
+  if (!settings.part.empty()) read_part(settings.part, options);
+  require_new(settings.clean, settings.files);
+  CleanedFiles output(settings.clean, files, settings.files);
+  const CleanReport report =
+      clean_corpus(files, options, [&](size_t text, const CleanedPair& pair) { output.write(text, pair); });
+  output.close();
+  TextOutput("-").write(settings.json ? to_json_text(report) : as_text(report));
+}
+
 void run(const CorpusSettings& settings) {
+  if (!settings.clean.empty()) return clean(settings);
   std::optional<Tokenizers> tokenizers;
   if (!settings.model.empty()) tokenizers = open_text_model(settings.model).tokenizers;
   MeasureOptions options = settings.options;
@@ -110,9 +212,9 @@ void run(const CorpusSettings& settings) {
 
 void add_corpus(CLI::App& app) {
   const auto settings = std::make_shared<CorpusSettings>();
-  CLI::App& command = *app.add_subcommand(
-      "corpus",
-      "Report statistics of a parallel corpus: lengths, repeated pairs, pairs that training would drop");
+  CLI::App& command = *app.add_subcommand("corpus",
+                                          "Report statistics of a parallel corpus: lengths, repeated pairs, "
+                                          "pairs that training would drop; or clean it");
   command
       .add_option("files", settings->files,
                   "alternately a source and a target file, or .tsv files; each may be gzipped")
@@ -129,7 +231,49 @@ void add_corpus(CLI::App& app) {
   add_value_option(command, "--invalid-utf8", settings->options.invalid,
                    "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
   command.add_flag("--json", settings->json, "print the report as JSON, which 'sixfold plot corpus' can draw");
-  command.footer("Example:\n  sixfold corpus train.en train.de --max-length 200 --max-ratio 3");
+  CLI::Option* clean =
+      command
+          .add_option(
+              "--clean", settings->clean,
+              "write the pairs without the faults that 'sixfold check' finds to files of the same names in a "
+              "new folder, and the others to dropped.tsv, with the rule and the line; print how many each "
+              "rule has dropped instead of the statistics")
+          ->type_name("FOLDER");
+  for (const char* other : {"--model", "--max-length", "--max-ratio"})
+    clean->excludes(command.get_option(other));
+  const auto add = [&](const char* flag, auto& value, const std::string& help, const char* type) {
+    command.add_option(flag, value, help)->type_name(type)->needs(clean);
+  };
+  add_value_option(command, "--keep", settings->cleaning.keep,
+                   "a rule that is not applied; may be given several times")
+      ->type_name("RULE")
+      ->needs(clean);
+  add("--source-language", settings->cleaning.languages.source,
+      "code of the language of the sources, such as en (default: the end of the file's name, or the language "
+      "of most "
+      "lines)",
+      "LANGUAGE");
+  add("--target-language", settings->cleaning.languages.target, "the same of the targets", "LANGUAGE");
+  add("--part", settings->part,
+      "clean only this part of the pairs, 3/10 for the third of ten; the files of all parts, one "
+      "after the other, are those of the whole",
+      "PART/PARTS");
+  command
+      .add_flag("--near-duplicates", settings->cleaning.near_duplicates,
+                "also drop pairs that differ from an earlier one only in case, punctuation, digits "
+                "and white space")
+      ->needs(clean);
+  command
+      .add_flag("--mend", settings->cleaning.mend,
+                "mend white space, normal forms and characters that were decoded in the wrong way, "
+                "instead of dropping such pairs")
+      ->needs(clean);
+  std::string rules;
+  for (const std::string_view rule : clean_rules()) rules += (rules.empty() ? "" : ", ") + std::string(rule);
+  command.footer("Rules of --clean: " + rules +
+                 ".\n\n"
+                 "Examples:\n  sixfold corpus train.en train.de --max-length 200 --max-ratio 3\n"
+                 "  sixfold corpus raw/train.en raw/train.de --clean clean");
   command.callback([settings] { run(*settings); });
 }
 

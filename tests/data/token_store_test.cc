@@ -196,5 +196,16 @@ TEST(RepeatFinder, TellsEqualHashesApart) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
+/// More than are written or looked at at once.
+TEST(RepeatFinder, FindsRepeatsFarApart) {
+  constexpr uint64_t items = 100'000, different = 40'000;
+  const TemporaryFolder folder;
+  RepeatFinder finder(folder.path(), 1000);
+  for (uint64_t i = 0; i < items; ++i) finder.add((i % different) * 0x9E3779B97F4A7C15u);
+  const std::vector<bool> repeated = finder.find([](int64_t, int64_t) { return true; });
+  ASSERT_EQ(repeated.size(), items);
+  for (uint64_t i = 0; i < items; ++i) ASSERT_EQ(repeated[i], i >= different) << i;
+}
+
 }  // namespace
 }  // namespace sixfold

@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/lines.h"
+#include "text/read_text.h"
 
 namespace sixfold {
 namespace {
@@ -116,6 +118,17 @@ bool has_odd_space(std::string_view line) {
            type == U_PARAGRAPH_SEPARATOR;
   });
   return odd || free_before || (!line.empty() && before == ' ');
+}
+
+std::string mended(std::string_view line) {
+  std::string bytes;
+  const bool other = !has_mojibake(line) || any_character(line, [&](UChar32 c) {
+    const int byte = c < 0x80 ? c : as_single_byte(c);
+    bytes += static_cast<char>(byte);
+    return byte < 0;
+  });
+  std::string text = other || fault_of_text(bytes) ? std::string(line) : bytes;
+  return is_decomposed(text) || has_odd_space(text) ? read_text(text, TextSide::source) : text;
 }
 
 void ScriptCounts::add(std::string_view line) {

@@ -19,6 +19,11 @@ bool is_decomposed(std::string_view line);
 /// spaces that no punctuation or number asks for, characters without width, or control characters.
 bool has_odd_space(std::string_view line);
 
+/// The line without those of the faults above that can be undone: text that was decoded in the wrong way is
+/// decoded again, where all of it then is valid; a line that is not composed, or has odd spaces, is read as a
+/// source is (`read_text`). A line without such faults is returned as it is.
+std::string mended(std::string_view line);
+
 /// The scripts of the letters of a text. Those that are written together are one: Han, Hiragana, Katakana and
 /// Hangul.
 class ScriptCounts {

@@ -1,7 +1,9 @@
 #include "data/check/pair_faults.h"
 
 #include <unicode/locid.h>
+#include <unicode/uchar.h>
 #include <unicode/unistr.h>
+#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <cmath>
@@ -48,12 +50,12 @@ int script_of(std::span<const LinePair> sample, std::string LinePair::*side) {
   return counts.commonest();
 }
 
-/// Whether a line is surely in another language than `expected`: of shorter lines, only that of the other side
-/// is believed.
+/// Whether a line is surely in another language than `expected`, although CLD2 is told of that: of shorter
+/// lines, only that of the other side is believed.
 bool is_foreign(const std::string& line, const std::string& expected, const std::string& other) {
-  constexpr size_t shortest = 25, long_enough = 100;  // bytes
+  constexpr size_t shortest = 25, long_enough = 40;  // bytes
   if (expected.empty() || line.size() < shortest) return false;
-  const LanguageShares found = find_languages(line);
+  const LanguageShares found = find_languages(line, expected);
   if (!found.sure || found.languages.empty()) return false;
   const auto& [code, percent, score, is_hint] = found.languages[0];
   if (percent < 90 || is_same_language(code, expected)) return false;
@@ -107,6 +109,18 @@ std::string as_compared(std::string_view text) {
   std::string lower;
   icu::UnicodeString::fromUTF8(result).toLower(icu::Locale::getRoot()).toUTF8String(lower);
   return lower;
+}
+
+std::string letters_of(std::string_view text) {
+  std::string letters;
+  for (size_t i = 0; i < text.size();) {
+    const size_t begin = i;
+    UChar32 c = -1;
+    U8_NEXT(text.data(), i, text.size(), c);
+    if (c >= 0 && (u_isalpha(c) || u_charType(c) == U_NON_SPACING_MARK))
+      letters += text.substr(begin, i - begin);
+  }
+  return letters;
 }
 
 std::span<const PairFault> pair_faults() {

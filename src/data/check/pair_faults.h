@@ -55,5 +55,7 @@ std::span<const PairFault> pair_faults();
 /// A text with one space between words, and the same in lower case, as repeated lines are compared.
 std::string as_words(std::string_view text);
 std::string as_compared(std::string_view text);
+/// The letters of a text and their marks alone.
+std::string letters_of(std::string_view text);
 
 }  // namespace sixfold

@@ -33,53 +33,6 @@ SurveyedText survey(TextSurvey& all, const std::string& key, bool is_training,
   return text;
 }
 
-/// The language that the end of a file's name says; empty if it says none.
-std::string language_of_name(std::string name) {
-  if (name.ends_with(".gz")) name.resize(name.size() - 3);
-  const std::string end = name.substr(name.rfind('.') + 1);
-  return is_known_language(end) ? end : "";
-}
-
-/// The languages that the config says, or the names of both files.
-PairLanguages declared_languages(const ParallelCheck& check) {
-  PairLanguages result = check.languages;
-  for (std::string* language : {&result.source, &result.target})
-    if (!is_known_language(*language)) language->clear();
-  const std::string source = language_of_name(check.train[0].source),
-                    target = language_of_name(check.train[0].target);
-  if (source.empty() || target.empty()) return result;
-  if (result.source.empty()) result.source = source;
-  if (result.target.empty()) result.target = target;
-  return result;
-}
-
-bool differ(const std::string& found, const std::string& expected) {
-  return !found.empty() && !expected.empty() && !is_same_language(found, expected);
-}
-
-void find_languages(SurveyedText& text, const PairLanguages& found, const PairLanguages& expected,
-                    std::vector<Finding>& findings) {
-  const bool other_source = differ(found.source, expected.source),
-             other_target = differ(found.target, expected.target);
-  if (std::ssize(text.sample) < fewest_checked / 2 || (!other_source && !other_target)) return;
-  text.is_swapped = other_source && other_target && !differ(found.source, expected.target) &&
-                    !differ(found.target, expected.source);
-  std::string message;
-  if (text.is_swapped)
-    message = fmt::format(
-        "{}: the sources are in '{}' and the targets in '{}', but '{}' and '{}' are expected. It is the other "
-        "direction. Give the files in the other order, or correct the languages of the config",
-        text.key, found.source, found.target, expected.source, expected.target);
-  else
-    message = fmt::format(
-        "{}: the {} are in '{}', but '{}' is expected. See whether this is the right file; if it is, set "
-        "data.source_language and data.target_language",
-        text.key, other_source ? "sources" : "targets", other_source ? found.source : found.target,
-        other_source ? expected.source : expected.target);
-  findings.push_back({text.is_swapped ? "languages-swapped" : "languages",
-                      text.is_swapped ? Severity::error : Severity::warning, message, text.examples()});
-}
-
 /// The pairs of a text that are judged, about a quarter of them, or those that are learned from. A hash
 /// decides, so that no order of the text matters.
 bool is_judged(const LinePair& pair) {
@@ -172,7 +125,7 @@ Learned pairs_to_learn(const SurveyedText& text) {
 }
 
 bool same_languages(const PairLanguages& a, const PairLanguages& b) {
-  return !differ(a.source, b.source) && !differ(a.target, b.target);
+  return !differ_languages(a.source, b.source) && !differ_languages(a.target, b.target);
 }
 
 void find_shuffled(const Texts& texts, const std::atomic<int>* stop, std::vector<Finding>& findings) {
@@ -262,7 +215,7 @@ std::vector<Finding> check_parallel(const ParallelCheck& check) {
   TextSurvey all({.stop = check.stop});
   Texts texts;
   std::vector<Finding> findings;
-  const PairLanguages declared = declared_languages(check);
+  const PairLanguages declared = declared_languages(check.languages, check.train[0]);
   const auto add = [&](const std::string& key, bool is_training, const std::vector<CorpusFiles>& files) {
     SurveyedText text = survey(all, key, is_training, files, check.invalid);
     const UsualPairs usual(text.sampled_lines(), texts.empty() ? declared : PairLanguages());

@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/plural.h"
+#include "text/language.h"
 #include "text/utf8.h"
 #include "text/words.h"
 
 namespace sixfold {
 namespace {
-
-constexpr int64_t most_lines = 2'000'000;
-constexpr size_t most_sampled = 20'000, most_sampled_bytes = 32 << 20;
 
 uint64_t hash_of_text(const std::string& text) { return hash_of(std::as_bytes(std::span(text))); }
 
@@ -38,6 +35,13 @@ bool is_spike(const std::vector<int64_t>& lengths, int64_t greatest) {
   }
   const int64_t count = lengths[static_cast<size_t>(greatest)];
   return filled >= fewest_lengths && count >= fewest_lines && count * before > 2 * sum;
+}
+
+/// The language that the end of a file's name says; empty if it says none.
+std::string language_of_name(std::string name) {
+  if (name.ends_with(".gz")) name.resize(name.size() - 3);
+  const std::string end = name.substr(name.rfind('.') + 1);
+  return is_known_language(end) ? end : "";
 }
 
 }  // namespace
@@ -75,15 +79,16 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
   }
   int64_t step = 1;
   size_t sampled_bytes = 0;
-  for (LinePair pair; text.lines < most_lines && next(pair); ++text.lines) {
+  for (LinePair pair; text.lines < settings_.most_lines && next(pair); ++text.lines) {
     if (settings_.stop && settings_.stop->load() != 0) throw Cancelled();
-    const uint64_t hash =
-        hash_of_text(as_compared(pair.first) + (settings_.labelled ? "" : "\t" + as_compared(pair.second)));
-    const bool is_compared = pair.first.size() >= settings_.shortest_compared;
-    text.compared += is_compared;
-    if (is_compared && (is_training ? !training_.insert(hash).second : training_.contains(hash))) {
-      ++text.repeated;
-      if (text.repeats.size() < most_examples) text.repeats.push_back(PlacedPair{pair, place()}.example());
+    if (settings_.is_compared && pair.first.size() >= settings_.shortest_compared) {
+      const uint64_t hash =
+          hash_of_text(as_compared(pair.first) + (settings_.labelled ? "" : "\t" + as_compared(pair.second)));
+      ++text.compared;
+      if (is_training ? !training_.insert(hash).second : training_.contains(hash)) {
+        ++text.repeated;
+        if (text.repeats.size() < most_examples) text.repeats.push_back(PlacedPair{pair, place()}.example());
+      }
     }
     for (const bool target : {false, true}) {
       const std::string& line = target ? pair.second : pair.first;
@@ -96,7 +101,7 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
     if (text.lines % step != 0) continue;
     text.sample.push_back({pair, place()});
     sampled_bytes += pair.first.size() + pair.second.size();
-    if (text.sample.size() <= most_sampled && sampled_bytes <= most_sampled_bytes) continue;
+    if (text.sample.size() <= settings_.most_sampled && sampled_bytes <= settings_.most_sampled_bytes) continue;
     for (size_t i = 1; 2 * i < text.sample.size(); ++i) text.sample[i] = std::move(text.sample[2 * i]);
     text.sample.resize((text.sample.size() + 1) / 2);
     sampled_bytes = 0;
@@ -140,6 +145,43 @@ void find_overlap(const SurveyedText& text, std::vector<Finding>& findings) {
        text.repeats});
 }
 
+PairLanguages declared_languages(PairLanguages result, const CorpusFiles& files) {
+  for (std::string* language : {&result.source, &result.target})
+    if (!is_known_language(*language)) language->clear();
+  const std::string source = language_of_name(files.source), target = language_of_name(files.target);
+  if (source.empty() || target.empty()) return result;
+  if (result.source.empty()) result.source = source;
+  if (result.target.empty()) result.target = target;
+  return result;
+}
+
+bool differ_languages(const std::string& found, const std::string& expected) {
+  return !found.empty() && !expected.empty() && !is_same_language(found, expected);
+}
+
+void find_languages(SurveyedText& text, const PairLanguages& found, const PairLanguages& expected,
+                    std::vector<Finding>& findings) {
+  const bool other_source = differ_languages(found.source, expected.source),
+             other_target = differ_languages(found.target, expected.target);
+  if (std::ssize(text.sample) < fewest_checked / 2 || (!other_source && !other_target)) return;
+  text.is_swapped = other_source && other_target && !differ_languages(found.source, expected.target) &&
+                    !differ_languages(found.target, expected.source);
+  std::string message;
+  if (text.is_swapped)
+    message = fmt::format(
+        "{}: the sources are in '{}' and the targets in '{}', but '{}' and '{}' are expected. It is the other "
+        "direction. Give the files in the other order, or correct the languages",
+        text.key, found.source, found.target, expected.source, expected.target);
+  else
+    message = fmt::format(
+        "{}: the {} are in '{}', but '{}' is expected. See whether this is the right file; if it is, set "
+        "the languages (in a config data.source_language and data.target_language)",
+        text.key, other_source ? "sources" : "targets", other_source ? found.source : found.target,
+        other_source ? expected.source : expected.target);
+  findings.push_back({text.is_swapped ? "languages-swapped" : "languages",
+                      text.is_swapped ? Severity::error : Severity::warning, message, text.examples()});
+}
+
 void find_faults(const SurveyedText& text, const UsualPairs& usual, FaultScope scope,
                  std::vector<Finding>& findings) {
   const auto sampled = std::ssize(text.sample);
@@ -175,26 +217,39 @@ void find_empty(const SurveyedText& text, std::vector<Finding>& findings) {
        {}});
 }
 
-void find_cut(const SurveyedText& text, std::vector<Finding>& findings) {
+bool CutLength::is_cut(const LinePair& pair) const {
+  const std::string& line = of_target ? pair.second : pair.first;
+  return length == (in_words ? static_cast<int64_t>(count_words(line)) : count_characters(line));
+}
+
+std::vector<CutLength> cuts_of(const SurveyedText& text) {
   constexpr double tolerated = 0.005;
-  if (text.lines < fewest_checked) return;
+  std::vector<CutLength> cuts;
+  if (text.lines < fewest_checked) return cuts;
   for (const bool target : {false, true})
-    for (const auto& [unit, lengths, shortest] :
-         {std::tuple("characters", &text.characters[target], 20), {"words", &text.words[target], 8}}) {
-      const int64_t greatest = longest_of(*lengths);
-      const int64_t count = (*lengths)[static_cast<size_t>(greatest)];
-      if (greatest < shortest || !is_spike(*lengths, greatest) || share_of(count, text.lines) < tolerated)
+    for (const bool in_words : {false, true}) {
+      const std::vector<int64_t>& lengths = in_words ? text.words[target] : text.characters[target];
+      const int64_t greatest = longest_of(lengths), shortest = in_words ? 8 : 20;
+      const int64_t count = lengths[static_cast<size_t>(greatest)];
+      if (greatest < shortest || !is_spike(lengths, greatest) || share_of(count, text.lines) < tolerated)
         continue;
-      findings.push_back(
-          {"truncated",
-           Severity::warning,
-           fmt::format("{}: {} have a {} of exactly {} {}, and none has more: they were cut there. A model "
-                       "learns from them to stop in the middle of a sentence. Make the files again without "
-                       "that limit, or leave these lines out",
-                       text.key, text.share(count, text.lines), target ? "target" : "source", greatest, unit),
-           {}});
+      cuts.push_back({target, in_words, greatest, count});
       break;
     }
+  return cuts;
+}
+
+void find_cut(const SurveyedText& text, std::vector<Finding>& findings) {
+  for (const CutLength& cut : cuts_of(text))
+    findings.push_back(
+        {"truncated",
+         Severity::warning,
+         fmt::format("{}: {} have a {} of exactly {} {}, and none has more: they were cut there. A model "
+                     "learns from them to stop in the middle of a sentence. Make the files again without "
+                     "that limit, or leave these lines out",
+                     text.key, text.share(cut.lines, text.lines), cut.of_target ? "target" : "source",
+                     cut.length, cut.in_words ? "words" : "characters"),
+         {}});
 }
 
 }  // namespace sixfold

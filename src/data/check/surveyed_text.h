@@ -9,6 +9,7 @@
 
 #include "data/check/finding.h"
 #include "data/check/pair_faults.h"
+#include "data/corpus.h"
 
 namespace sixfold {
 
@@ -50,13 +51,16 @@ using NextPair = std::function<bool(LinePair& pair)>;
 /// How texts are read.
 struct SurveySettings {
   std::string_view unit = "pair";
-  bool labelled = false;         ///< the second of a pair is a label, which is not compared
-  size_t shortest_compared = 0;  ///< bytes of the first, from which on lines are compared with each other
+  bool labelled = false;           ///< the second of a pair is a label, which is not compared
+  size_t shortest_compared = 0;    ///< bytes of the first, from which on lines are compared with each other
+  int64_t most_lines = 2'000'000;  ///< that are read of a text
+  bool is_compared = true;         ///< lines are compared with each other, by a hash of each in memory
+  size_t most_sampled = 20'000, most_sampled_bytes = 32 << 20;  ///< of a text
   const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
 };
 
-/// Reads the texts of a run, training texts first: at most 2 million lines of each. Up to 20,000 of them, or 32
-/// MiB, are kept, which are a function of the text.
+/// Reads the texts of a run, training texts first. The lines that are kept as a sample are a function of the
+/// text.
 class TextSurvey {
  public:
   explicit TextSurvey(const SurveySettings& settings) : settings_(settings) {}
@@ -74,20 +78,40 @@ inline double share_of(int64_t part, int64_t all) {
   return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
 }
 
+/// The languages that are given, if CLD2 knows them, or those that the names of both files say: "train.en".
+PairLanguages declared_languages(PairLanguages given, const CorpusFiles& files);
+/// Whether both are known, and not the same.
+bool differ_languages(const std::string& found, const std::string& expected);
+
 /// Reads test data by `read`. Training does not need them, so that an error is one more finding.
 void read_test(const std::function<void()>& read, std::vector<Finding>& findings);
+
+/// The length at which lines of a text were cut.
+struct CutLength {
+  bool of_target = false;
+  bool in_words = false;  ///< otherwise in characters
+  int64_t length = 0;
+  int64_t lines = 0;  ///< that have it
+
+  bool is_cut(const LinePair& pair) const;
+};
+/// At most one for each side: many lines are as long as the longest.
+std::vector<CutLength> cuts_of(const SurveyedText& text);
 
 /// What can be found in any kind of text; each appends to the findings.
 /// Lines of the training text that repeat an earlier one.
 void find_duplicates(const SurveyedText& train, std::string_view remedy, std::vector<Finding>& findings);
 /// Lines of another text that are in the training text too.
 void find_overlap(const SurveyedText& text, std::vector<Finding>& findings);
+/// Another language on a side than expected. Also says whether the text is the other way round.
+void find_languages(SurveyedText& text, const PairLanguages& found, const PairLanguages& expected,
+                    std::vector<Finding>& findings);
 /// Faults of single pairs, those that such lines can have.
 void find_faults(const SurveyedText& text, const UsualPairs& usual, FaultScope scope,
                  std::vector<Finding>& findings);
 /// Empty lines.
 void find_empty(const SurveyedText& text, std::vector<Finding>& findings);
-/// Many lines that are as long as the longest, which were cut at that length.
+/// Lines that were cut at a length.
 void find_cut(const SurveyedText& text, std::vector<Finding>& findings);
 
 }  // namespace sixfold

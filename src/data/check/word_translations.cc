@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
 namespace sixfold {
@@ -20,7 +19,8 @@ bool has_no_spaces(UChar32 c) {
   return uscript_breaksBetweenLetters(uscript_getScript(c, &status)) != 0;
 }
 
-void each_word(std::string_view line, const std::function<void(const std::string&)>& use) {
+template <class Use>
+void each_word(std::string_view line, const Use& use) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(line.data());
   const auto size = static_cast<int32_t>(line.size());
   std::string word;
@@ -96,6 +96,25 @@ double WordTranslations::log_probability(const Words& source, const Words& targe
 
 double WordTranslations::log_probability(std::string_view source, std::string_view target) const {
   return log_probability(words_of(source, source_ids_), words_of(target, target_ids_));
+}
+
+double WordTranslations::evidence(const Words& source, const Words& target) const {
+  if (source.empty() || target.empty()) return 0;
+  std::vector<double> sums(target.size());
+  const auto add = [&](int32_t source_word) {  // one after the other, so that its row is in the cache
+    for (size_t i = 0; i < target.size(); ++i)
+      if (target[i] >= 0) sums[i] += table_.probability(source_word, target[i]);
+  };
+  add(LexicalTable::no_source);
+  for (const int32_t word : source)
+    if (word >= 0) add(word);
+  double log_sum = 0;
+  for (size_t i = 0; i < target.size(); ++i) {
+    if (target[i] < 0) continue;
+    const double beside = sums[i] / static_cast<double>(source.size() + 1);
+    log_sum += std::log((1 - backoff) * beside / frequency_[static_cast<size_t>(target[i])] + backoff);
+  }
+  return log_sum / static_cast<double>(target.size());
 }
 
 std::vector<double> WordTranslations::margins(std::span<const LinePair> pairs) const {

@@ -32,9 +32,18 @@ class WordTranslations {
   /// pairs that belong together nearly all are above 0; of others, half.
   std::vector<double> margins(std::span<const LinePair> pairs) const;
 
+  /// The numbers of the words of a line, by which they appear on their side of the pairs; -1: a word that was
+  /// not learned.
+  using Words = std::vector<int32_t>;
+  Words source_words(std::string_view line) const { return words_of(line, source_ids_); }
+  Words target_words(std::string_view line) const { return words_of(line, target_ids_); }
+  /// How much likelier the words of a target are beside this source than by their own frequency: the logarithm
+  /// of the ratio, as a mean over all words. Those that were not learned count as 0, and no word as less than
+  /// log(`backoff`). 0 if either has no word.
+  double evidence(const Words& source, const Words& target) const;
+
  private:
   using Ids = std::unordered_map<std::string, int32_t>;
-  using Words = std::vector<int32_t>;  ///< -1: a word that was not learned
   static Words words_of(std::string_view line, const Ids& ids);
   LexicalTable learn(std::span<const LinePair> pairs, const std::atomic<int>* stop);
   double log_probability(const Words& source, const Words& target) const;

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <unicode/normalizer2.h>
 
 #include <algorithm>
 #include <atomic>
@@ -9,6 +8,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "data/check/checks.h"
+#include "data/check/made_faults.h"
 #include "data/lines.h"
 #include "error_message.h"
 #include "program/demo/corpus.h"
@@ -37,45 +37,6 @@ struct Draw {
   }
   RandomStream random;
 };
-
-std::string decomposed(const std::string& text) {
-  UErrorCode status = U_ZERO_ERROR;
-  const icu::Normalizer2* form = icu::Normalizer2::getNFDInstance(status);
-  std::string result;
-  form->normalize(icu::UnicodeString::fromUTF8(text), status).toUTF8String(result);
-  return result;
-}
-
-/// UTF-8 that was taken for Latin-1.
-std::string as_mojibake(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80) {
-      result += c;
-    } else {
-      result += static_cast<char>(0xC0 | byte >> 6);
-      result += static_cast<char>(0x80 | (byte & 0x3F));
-    }
-  }
-  return result;
-}
-
-/// With the letters of Cyrillic that look alike.
-std::string with_cyrillic(const std::string& text) {
-  std::string result;
-  for (const char c : text)
-    result += c == 'a' ? "а" : c == 'e' ? "е" : c == 'o' ? "о" : c == 'c' ? "с" : std::string(1, c);
-  return result;
-}
-
-/// The number of bytes of the first characters.
-size_t bytes_of(const std::string& text, int64_t characters) {
-  size_t i = 0;
-  for (; i < text.size(); ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80 && characters-- == 0) break;
-  return i;
-}
 
 /// A fault that data may have, and what makes it.
 struct MadeFault {

@@ -1,0 +1,255 @@
+#include "data/check/clean.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/nearest.h"
+#include "base/plural.h"
+#include "base/threads.h"
+#include "data/check/shuffled_targets.h"
+#include "data/check/surveyed_text.h"
+#include "data/reading_progress.h"
+#include "data/repeats.h"
+#include "text/language.h"
+
+namespace sixfold {
+namespace {
+
+constexpr std::string_view invalid_utf8 = "invalid-utf8", empty_lines = "empty-lines",
+                           duplicates = "duplicates", truncated = "truncated",
+                           targets_shuffled = "targets-shuffled", languages_mixed = "languages-mixed";
+
+bool applies(const CleanOptions& options, std::string_view rule) {
+  return std::ranges::find(options.keep, rule) == options.keep.end();
+}
+
+/// A pair that was read. `rule` is set where it has no text to judge.
+bool read_pair(PairReader& reader, const CleanOptions& options, CleanedPair& pair) {
+  if (!reader.next_of_all(pair.lines.first, pair.lines.second, pair.rule)) return false;
+  pair.is_mended = false;
+  if (!options.mend || !pair.rule.empty()) return true;
+  for (std::string* line : {&pair.lines.first, &pair.lines.second}) {
+    std::string better = mended(*line);
+    if (better.empty()) pair.rule = empty_lines;
+    pair.is_mended |= better != *line;
+    *line = std::move(better);
+  }
+  return true;
+}
+
+/// The hash by which a pair is compared with earlier ones. Near duplicates are compared by their letters, but
+/// not lines with faults of their own, which will be dropped: the next one without is then kept.
+uint64_t hash_of_pair(const LinePair& pair, bool near) {
+  const auto hash = [](const std::string& text, uint64_t seed) {
+    return hash_of(std::as_bytes(std::span(text)), seed);
+  };
+  const auto has_fault = [](const std::string& line) {
+    return has_mojibake(line) || is_decomposed(line) || has_odd_space(line);
+  };
+  if (near && !has_fault(pair.first) && !has_fault(pair.second)) {
+    const std::string source = letters_of(as_compared(pair.first)),
+                      target = letters_of(as_compared(pair.second));
+    if (!source.empty() && !target.empty()) return hash(target, hash(source, 1));
+  }
+  return hash(pair.second, hash(pair.first, 0));
+}
+
+/// What was learned of a text in the first pass.
+struct KnownText {
+  SurveyedText survey;
+  UsualPairs usual;
+  int64_t pairs;  ///< with those that are dropped unseen
+};
+
+/// The first pass over all texts.
+class FirstPass {
+ public:
+  FirstPass(const std::vector<CorpusFiles>& files, const CleanOptions& options) {
+    constexpr size_t sampled_bytes = 32 << 20, fewest_sampled_bytes = 1 << 20;
+    RepeatFinder repeats(std::filesystem::temp_directory_path());
+    TextSurvey survey({.most_lines = std::numeric_limits<int64_t>::max(),
+                       .is_compared = false,
+                       .most_sampled = 50'000,
+                       .most_sampled_bytes = std::max(sampled_bytes / files.size(), fewest_sampled_bytes),
+                       .stop = options.stop});
+    ReadingProgress progress("reading the text");
+    for (const CorpusFiles& text : files) {
+      PairReader reader({text}, options.invalid);
+      const auto next = [&](LinePair& lines) {
+        for (CleanedPair pair; read_pair(reader, options, pair);) {
+          progress.tell([&] { return reader.part_read(); });
+          repeats.add(hash_of_pair(pair.lines, options.near_duplicates));
+          if (!pair.rule.empty()) continue;
+          lines = std::move(pair.lines);
+          return true;
+        }
+        return false;
+      };
+      SurveyedText found = survey.read(name_of(text), true, next, [&] { return reader.place(); });
+      UsualPairs usual(found.sampled_lines(), texts_.empty() ? declared_languages(options.languages, text)
+                                                             : texts_[0].usual.languages());
+      texts_.push_back({std::move(found), std::move(usual), reader.report().read});
+      pairs_ += reader.report().read;
+    }
+    if (applies(options, languages_mixed)) require_expected_languages();
+    if (applies(options, duplicates)) is_repeated_ = repeats.find([](int64_t, int64_t) { return true; });
+  }
+
+  const KnownText& text(size_t i) const { return texts_[i]; }
+  int64_t pairs() const { return pairs_; }
+  bool is_repeated(int64_t pair) const {
+    return !is_repeated_.empty() && is_repeated_[static_cast<size_t>(pair)];
+  }
+
+ private:
+  void require_expected_languages() {
+    std::vector<Finding> findings;
+    for (KnownText& text : texts_)
+      find_languages(text.survey, text.usual.found(), texts_[0].usual.languages(), findings);
+    require(findings.empty(), "{}, or keep all with --keep {}", findings.empty() ? "" : findings[0].text,
+            languages_mixed);
+  }
+
+  std::vector<KnownText> texts_;
+  std::vector<bool> is_repeated_;
+  int64_t pairs_ = 0;
+};
+
+/// The rules of one text.
+class PairJudge {
+ public:
+  PairJudge(const KnownText& text, const CleanOptions& options, ThreadPool& threads) : usual_(text.usual) {
+    for (const PairFault& fault : pair_faults())
+      if (applies(options, fault.id)) faults_.push_back(&fault);
+    if (applies(options, truncated)) cuts_ = cuts_of(text.survey);
+    if (!applies(options, targets_shuffled)) return;
+    std::vector<LinePair> sample;
+    for (const PlacedPair& pair : text.survey.sample)
+      if (options.stop && options.stop->load() != 0)
+        throw Cancelled();
+      else if (rule_of(pair.lines).empty())
+        sample.push_back(pair.lines);
+    shuffled_.emplace(sample, threads, options.stop);
+    if (shuffled_->learned()) return;
+    log_warning("{}: {} is not applied: what words stand for could not be learned from this text",
+                text.survey.key, targets_shuffled);
+    shuffled_.reset();
+  }
+
+  /// The first rule by which a pair is dropped; empty if there is none.
+  std::string_view rule_of(const LinePair& pair) const {
+    for (const PairFault* fault : faults_)
+      if (fault->of(pair, usual_)) return fault->id;
+    for (const CutLength& cut : cuts_)
+      if (cut.is_cut(pair)) return truncated;
+    return shuffled_ && shuffled_->contain(pair) ? targets_shuffled : std::string_view();
+  }
+
+ private:
+  const UsualPairs& usual_;
+  std::vector<const PairFault*> faults_;
+  std::vector<CutLength> cuts_;
+  std::optional<ShuffledTargets> shuffled_;
+};
+
+void require_known(const std::vector<CorpusFiles>& files, const CleanOptions& options) {
+  for (const CorpusFiles& text : files)
+    for (const std::string& file : {text.source, text.target, text.tsv}) {
+      if (file.empty()) continue;
+      require_readable(file);
+      require(std::filesystem::is_regular_file(file), "{}: is not a regular file, which can be read twice",
+              file);
+    }
+  for (const std::string& language : {options.languages.source, options.languages.target})
+    require(language.empty() || is_known_language(language),
+            "'{}': is not a language that can be recognised; give a code such as 'de', or none", language);
+  const std::vector<std::string_view> rules = clean_rules();
+  const std::vector<std::string> names(rules.begin() + 2, rules.end());
+  for (const std::string& rule : options.keep)
+    require(std::ranges::find(names, rule) != names.end(), "'{}': is not a rule that can be left out{}", rule,
+            suggestion(rule, names));
+  constexpr int64_t most_parts = 1'000'000;
+  require(1 <= options.part && options.part <= options.parts && options.parts <= most_parts,
+          "there is no part {} of {}; number them from 1, at most {} of them", options.part, options.parts,
+          most_parts);
+}
+
+}  // namespace
+
+std::vector<std::string_view> clean_rules() {
+  std::vector<std::string_view> rules{invalid_utf8, empty_lines, duplicates};
+  for (const PairFault& fault : pair_faults()) rules.push_back(fault.id);
+  rules.insert(rules.end(), {truncated, targets_shuffled});
+  return rules;
+}
+
+std::string to_json_text(const CleanReport& report) {
+  nlohmann::ordered_json dropped = nlohmann::ordered_json::object();
+  for (const auto& [rule, count] : report.dropped) dropped[std::string(rule)] = count;
+  const nlohmann::ordered_json json{
+      {"read", report.read}, {"kept", report.kept}, {"mended", report.mended}, {"dropped", dropped}};
+  return json.dump(1) + "\n";
+}
+
+CleanReport clean_corpus(const std::vector<CorpusFiles>& files, const CleanOptions& options,
+                         const std::function<void(size_t text, const CleanedPair& pair)>& take) {
+  constexpr size_t block_pairs = 4096, block_bytes = 8 << 20, task_pairs = 64;
+  require(!files.empty(), "no text files are given");
+  require_known(files, options);
+  const FirstPass first(files, options);
+  const auto border = [&](int64_t part) { return first.pairs() * part / options.parts; };
+  const int64_t begin = border(options.part - 1), end = border(options.part);
+  ThreadPool threads(options.threads);
+  ReadingProgress progress("cleaning the text");
+  CleanReport report;
+  for (const std::string_view rule : clean_rules()) report.dropped.emplace_back(rule, 0);
+  for (size_t t = 0, next = 0; t < files.size(); ++t) {
+    const KnownText& text = first.text(t);
+    auto index = static_cast<int64_t>(next);  // of the next pair among those of all texts
+    next += static_cast<size_t>(text.pairs);
+    if (static_cast<int64_t>(next) <= begin || index >= end) continue;
+    log_info("{}: learning what is usual from {}", text.survey.key, counted(text.survey.sample.size(), "pair"));
+    const PairJudge judge(text, options, threads);
+    PairReader reader({files[t]}, options.invalid);
+    const int64_t last = std::min(end, static_cast<int64_t>(next));
+    while (index < last) {
+      std::vector<CleanedPair> block;
+      for (size_t bytes = 0; index < last && block.size() < block_pairs && bytes < block_bytes; ++index) {
+        CleanedPair pair;
+        require(read_pair(reader, options, pair), "{}: has fewer pairs than before; it was changed meanwhile",
+                name_of(files[t]));
+        if (index < begin) continue;
+        pair.place = reader.place();
+        if (pair.rule.empty() && first.is_repeated(index)) pair.rule = duplicates;
+        bytes += pair.lines.first.size() + pair.lines.second.size();
+        block.push_back(std::move(pair));
+      }
+      threads.run((std::ssize(block) + task_pairs - 1) / task_pairs, [&](int64_t task, int) {
+        if (options.stop && options.stop->load() != 0) throw Cancelled();
+        const auto from = static_cast<size_t>(task) * task_pairs;
+        for (size_t i = from; i < std::min(from + task_pairs, block.size()); ++i)
+          if (block[i].rule.empty()) block[i].rule = judge.rule_of(block[i].lines);
+      });
+      for (const CleanedPair& pair : block) {
+        progress.tell([&] { return share_of(index - begin, end - begin); });
+        ++report.read;
+        report.kept += pair.rule.empty();
+        report.mended += pair.rule.empty() && pair.is_mended;
+        if (!pair.rule.empty())
+          ++std::ranges::find(report.dropped, pair.rule, [](const auto& one) { return one.first; })->second;
+        take(t, pair);
+      }
+    }
+  }
+  return report;
+}
+
+}  // namespace sixfold
