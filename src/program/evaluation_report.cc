@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/plural.h"
+#include "program/kit/markdown.h"
 
 namespace sixfold::cli {
 namespace {
@@ -48,7 +49,7 @@ std::string table(const std::vector<EvaluationReport>& reports, const Evaluation
   const size_t count = form.systems.size();
   std::string head = "| system |", rule = "|---|";
   std::vector<std::string> rows;
-  for (const std::string& system : form.systems) rows.push_back(fmt::format("| {} |", system));
+  for (const std::string& system : form.systems) rows.push_back(fmt::format("| {} |", markdown_cell(system)));
   for (const EvaluationReport& report : reports) {
     head += fmt::format(" {} |", report.name) + (count > 1 ? " p |" : "");
     rule += count > 1 ? "---:|---:|" : "---:|";

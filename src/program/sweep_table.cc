@@ -10,6 +10,7 @@
 
 #include "base/join.h"
 #include "base/plural.h"
+#include "program/kit/markdown.h"
 #include "program/plot/dots.h"
 
 namespace sixfold::cli {
@@ -115,16 +116,6 @@ std::vector<std::optional<Entry>> entries_of(const SweepTable& table, const Colu
   return entries;
 }
 
-/// Text as a cell of a Markdown table: one line, without bars.
-std::string cell(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '|' || c == '\\' || c == '<') result += '\\';
-    result += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  return result;
-}
-
 std::string changes_text(const SweepResult& row) {
   return row.changes + (row.changes.empty() || row.differences.empty() ? "" : ", ") + row.differences;
 }
@@ -134,7 +125,7 @@ std::string state_text(const SweepResult& row) {
   for (const SweepRun& run : row.runs)
     if (!run.failure.empty())
       failures.push_back((row.runs.size() > 1 ? fmt::format("seed {} ", run.seed) : "") +
-                         "failed: " + cell(run.failure));
+                         "failed: " + markdown_cell(run.failure));
   if (!failures.empty()) return join(failures, "; ");
   if (row.complete()) return "";
   const auto finished = std::ranges::count_if(row.runs, &SweepRun::finished);
@@ -225,7 +216,7 @@ std::string sweep_markdown(const SweepTable& table) {
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const SweepResult& row = table.rows[i];
     text += fmt::format("| {} |", row.name);
-    if (has_changes) text += fmt::format(" {} |", cell(changes_text(row)));
+    if (has_changes) text += fmt::format(" {} |", markdown_cell(changes_text(row)));
     if (has_precision) text += fmt::format(" {} |", precision_text(row));
     for (size_t c = 0; c < columns.size(); ++c)
       text += entries[c][i] ? fmt::format(" {} |", entries[c][i]->text(columns[c])) : "  |";

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double margin = 20, gap = 26;
 constexpr double label_size = 11;
-constexpr double most_name_width = 260, plot_width = 170, least_value_width = 62, most_value_width = 120,
+constexpr double most_name_width = 260, plot_width = 170, least_value_width = 62, most_value_width = 150,
                  row_height = 22, axis_height = 24;
 
 void check(const std::vector<std::string>& names, const std::vector<DotPanel>& panels) {
