@@ -36,13 +36,13 @@ double incomplete_beta(double a, double b, double x) {
 }  // namespace
 
 double mean_of(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  double sum = 0;  // of differences, so that the mean of equal numbers is that number
+  for (const double value : values) sum += value - values[0];
+  return values[0] + sum / static_cast<double>(values.size());
 }
 
 std::optional<double> deviation_of(std::span<const double> values) {
   if (values.size() < 2) return {};
-  // The mean of equal numbers may differ from them by a rounding error, which would look like a spread.
-  if (std::ranges::count(values, values[0]) == std::ssize(values)) return 0;
   const double mean = mean_of(values);
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);

@@ -53,6 +53,7 @@ TEST(Welch, ConcludesNothingFromTooLittle) {
   EXPECT_FALSE(welch_p_value(Numbers(3, 0.1), Numbers(3, 0.7))) << "no spread: the seeds made no difference";
   EXPECT_FALSE(deviation_of(Numbers{1}));
   EXPECT_EQ(deviation_of(Numbers(3, 0.1)), 0.0);
+  EXPECT_EQ(mean_of(Numbers(3, 0.1)), 0.1) << "without a rounding error, which would look like a difference";
   EXPECT_DOUBLE_EQ(*deviation_of(Numbers{2, 4, 4, 4, 5, 5, 7, 9}), std::sqrt(32.0 / 7));
 }
 

@@ -26,6 +26,14 @@ TEST(Dots, HaveOneForEachValue) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
+/// Values may differ by rounding alone.
+TEST(Dots, ARangeMayBeNarrow) {
+  const double value = 0.034176;
+  const std::string svg = dots_svg("Sweep", {"a", "b"}, {{"sizes", {value, std::nextafter(value, 1)}, 3}});
+  EXPECT_EQ(count(svg, "<circle"), 2u);
+  EXPECT_EQ(overlapping(svg), "");
+}
+
 TEST(Dots, NothingTouchesWithAnyValues) {
   for (const double value : {0.0, -3.0, 1e-9, 123456.789, 1e12}) {
     const std::string svg = dots_svg(
