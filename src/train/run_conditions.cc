@@ -102,6 +102,12 @@ RunConditions conditions_of_new_run(const TaskConfig& config) {
   return found;
 }
 
+/// Keys that may change during a run, such as data.batch_tokens, choose no data.
+bool chooses_data(const TaskConfig& config, std::string_view key) {
+  const OnResume change = on_resume(config, key);
+  return change == OnResume::refused || change == OnResume::input_file;
+}
+
 }  // namespace
 
 const std::vector<Condition>& conditions() {
@@ -109,7 +115,7 @@ const std::vector<Condition>& conditions() {
       {precision, "the precision", {"train.precision"}},
       {instruction_set, "the instruction set", {}},
       {version, "the version of Sixfold", {}},
-      {text, "the training text", {"data."}},
+      {text, "the training text", {"data.train"}},
       {validation, "the validation data", {"data.", "validation.", "tokenizer.", "start.model", "image."}},
       {tokenizer, "the tokenizer", {"tokenizer.", "data.", "start.model"}},
       {shards, "the number of shards of a batch", {"train.shards"}},
@@ -144,7 +150,7 @@ std::vector<const Condition*> unstated_differences(const TaskConfig& first_confi
     if (one == first.end() || other == second.end() || one->second == other->second) continue;
     const bool stated = std::ranges::any_of(keys, [&](const std::string& key) {
       return std::ranges::any_of(condition.stated_by, [&](std::string_view part) {
-        return part.ends_with('.') ? key.starts_with(part) : key == part;
+        return part.ends_with('.') ? key.starts_with(part) && chooses_data(second_config, key) : key == part;
       });
     });
     if (!stated) differing.push_back(&condition);

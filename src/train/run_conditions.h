@@ -12,7 +12,7 @@ struct Condition {
   std::string_view name;  ///< as options have it: "instruction_set"
   std::string_view title;
   /// The keys that state it, or groups of keys, which end with a dot. Runs whose settings differ in one of them
-  /// may differ in the condition.
+  /// may differ in the condition. Keys of a group that may change during a run state nothing.
   std::vector<std::string_view> stated_by;
 };
 

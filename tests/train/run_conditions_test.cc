@@ -46,11 +46,14 @@ TEST_F(RunConditionsTest, EachDifferenceIsNamedUnlessAKeyStatesIt) {
   TranslationOptions all = options_;  // differs in keys that state whatever keys can state
   all.train.precision = Precision::bf16;
   all.train.shards = 2;
-  all.data.batch_tokens += 1;
+  all.data.train = {"other.a", "other.b"};
+  TranslationOptions larger_batches = options_;
+  larger_batches.data.batch_tokens += 1;
   for (const Condition& condition : conditions()) {
     RunConditions second = first;
     second.find(condition.name)->second += "x";
     EXPECT_EQ(differing(options_, first, options_, second), Names{condition.name});
+    EXPECT_EQ(differing(options_, first, larger_batches, second), Names{condition.name});
     EXPECT_EQ(differing(options_, first, all, second).empty(), !condition.stated_by.empty()) << condition.name;
     second.erase(second.find(condition.name));
     EXPECT_EQ(differing(options_, first, options_, second), Names()) << "nothing is known of it";
