@@ -278,7 +278,10 @@ SystemScore Sweep::test_score(const Training& training) const {
   TranslateOptions options;
   options.cancel = interrupt.token();
   const std::vector<std::string> translations = translator.translate(test_.source, options);
-  return score_system(*sweep_test_metric().create({}), translations, {test_.reference}, BootstrapOptions());
+  const bool tested = std::ranges::any_of(
+      table_.rows, [](const SweepResult& row) { return row.runs.size() >= min_compared_runs; });
+  return score_system(*sweep_test_metric().create({}), translations, {test_.reference},
+                      tested ? std::optional(BootstrapOptions()) : std::nullopt);
 }
 
 /// Rows of which all trainings have a test score are compared with the first, once.
