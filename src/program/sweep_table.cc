@@ -151,8 +151,8 @@ std::string explanation(const SweepTable& table) {
   const bool tested = table.rows[0].runs.size() >= min_compared_runs && most >= min_compared_runs;
   if (!tested)
     return text + fmt::format(
-                      "{}Differences are not tested, which needs {} trainings of each recipe (--seeds "
-                      "{}): they may be due to the seeds.\n",
+                      "{}Differences may be due to the seeds; they are tested from {} trainings of each "
+                      "recipe on (--seeds {}).\n",
                       text.empty() ? "\n" : " ", min_compared_runs, min_compared_runs);
   text += fmt::format(
       " *: differs from {}, p < {} by Welch's t-test over the trainings, adjusted by Holm's method for {} in "
