@@ -1,5 +1,7 @@
 #include "metrics/evaluation.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace sixfold {
@@ -26,14 +28,48 @@ SystemScore score_system(const Metric& metric, std::span<const std::string> outp
       for (const uint32_t output : drawn) sample.add(all[output]);
       return sample.score();
     });
+  result.statistics = std::move(all);
   return result;
 }
 
-SystemDifference compare_systems(const SystemScore& first, const SystemScore& second) {
-  const double difference = second.score - first.score;
-  return {.difference = difference,
-          .p_value = paired_p_value(first.samples, second.samples, difference),
-          .same_samples = first.samples == second.samples};
+std::vector<double> scores_of(std::span<const SystemScore> runs) {
+  std::vector<double> scores;
+  for (const SystemScore& run : runs) scores.push_back(run.score);
+  return scores;
+}
+
+std::vector<double> mean_samples(std::span<const SystemScore> runs) {
+  std::vector<double> means = runs[0].samples;
+  for (const SystemScore& run : runs.subspan(1))
+    for (size_t i = 0; i < means.size(); ++i) means[i] += run.samples[i];
+  for (double& mean : means) mean /= static_cast<double>(runs.size());
+  return means;
+}
+
+SystemDifference compare_systems(const Metric& metric, std::span<const SystemScore> first,
+                                 std::span<const SystemScore> second, const RandomizationOptions& options) {
+  const std::vector<double> first_scores = scores_of(first), second_scores = scores_of(second);
+  const size_t pairs = std::min(first.size(), second.size()), sentences = first[0].statistics.size();
+  const auto shuffled_difference = [&](const std::vector<bool>& swapped) {
+    double sum = 0;
+    for (size_t run = 0; run < pairs; ++run) {
+      MetricSums a(metric), b(metric);
+      for (size_t i = 0; i < sentences; ++i) {
+        const MetricStatistics &one = first[run].statistics[i], &other = second[run].statistics[i];
+        a.add(swapped[i] ? other : one);
+        b.add(swapped[i] ? one : other);
+      }
+      sum += b.score() - a.score();
+    }
+    return sum;
+  };
+  SystemDifference found{.difference = mean_of(second_scores) - mean_of(first_scores),
+                         .sentences_p = randomization_p_value(sentences, options, shuffled_difference),
+                         .runs_p = welch_p_value(first_scores, second_scores)};
+  found.bootstrap_p = paired_p_value(mean_samples(first), mean_samples(second), found.difference);
+  const bool one_run = first.size() == 1 && second.size() == 1;
+  if (one_run || found.runs_p) found.p_value = std::max(found.sentences_p, found.runs_p.value_or(0));
+  return found;
 }
 
 std::string signature_of(const Metric& metric, size_t references,

@@ -75,6 +75,15 @@ uint32_t Pcg64::bits32() {
   return static_cast<uint32_t>(bits);
 }
 
+bool Pcg64::coin() {
+  coins_ >>= 1;
+  if (coins_left_-- == 0) {
+    coins_ = bits32();
+    coins_left_ = 31;
+  }
+  return coins_ & 1;
+}
+
 uint32_t Pcg64::below(uint32_t n) {
   if (n == 1) return 0;
   uint64_t product = uint64_t{bits32()} * n;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
@@ -13,9 +13,9 @@
 #include "data/image_reader.h"
 #include "data/lines.h"
 #include "metrics/classification.h"
-#include "metrics/evaluation.h"
 #include "metrics/metrics.h"
 #include "program/commands.h"
+#include "program/evaluation_report.h"
 #include "program/kit/label_files.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
@@ -38,13 +38,15 @@ namespace cli {
 namespace {
 
 struct EvaluateSettings {
-  std::string hypothesis = "-", other;
+  std::string hypothesis = "-";
+  std::vector<std::string> others;
   std::vector<std::string> references;
   InvalidUtf8 invalid = InvalidUtf8::error;
   ChosenNames metrics;
   MetricOptions options;
   bool confidence = false;
   BootstrapOptions bootstrap;
+  int trials = RandomizationOptions().trials;
   ReportFormat format = ReportFormat::text;
   int width = 1;
 
@@ -52,24 +54,42 @@ struct EvaluateSettings {
   std::vector<const MetricEntry*> rows;
 
   std::optional<BootstrapOptions> resampling() const {
-    return confidence || !other.empty() ? std::optional(bootstrap) : std::nullopt;
+    return confidence || !others.empty() ? std::optional(bootstrap) : std::nullopt;
   }
+  RandomizationOptions randomization() const { return {.trials = trials, .seed = bootstrap.seed}; }
   bool compares_only(LineContent content) const {
     return std::ranges::all_of(rows, [&](const MetricEntry* row) { return row->content == content; });
   }
 };
 
+/// A system: the files of its runs, of which there is usually one.
+using System = std::vector<std::string>;
+
 /// Translations and their references.
 struct EvaluatedText {
-  std::vector<std::vector<std::string>> systems;  // one system, or the two to compare
+  std::vector<std::vector<std::vector<std::string>>> systems;  ///< the lines of each run of each system
   References references;
 };
 
-struct Report {
-  std::string_view name;
-  std::string signature;
-  std::vector<SystemScore> systems;
-};
+/// The runs of a system, separated by commas, which may also belong to the name of a file.
+System runs_of(const std::string& text) {
+  std::error_code failure;
+  return std::filesystem::exists(text, failure) ? System{text} : CLI::detail::split(text, ',');
+}
+
+/// Throws an input error if a file is given twice: its two runs or systems would be one.
+void require_different_files(const std::vector<System>& systems) {
+  std::vector<std::string> files;
+  for (const System& system : systems)
+    for (const std::string& file : system) {
+      for (const std::string& other : files) {
+        std::error_code none;
+        require(file != other && !std::filesystem::equivalent(file, other, none),
+                "{} and {} are the same file; name each output once", text_name(other), text_name(file));
+      }
+      files.push_back(file);
+    }
+}
 
 /// Reads a text as sacreBLEU does: a byte order mark is a character of the first line and lowers its score.
 std::vector<std::string> read_text(const std::string& path, const EvaluateSettings& settings) {
@@ -87,7 +107,7 @@ std::vector<std::string> read_text(const std::string& path, const EvaluateSettin
 }
 
 /// Reads the right answers of SQuAD's JSON, and predictions by id.
-EvaluatedText read_squad_texts(const EvaluateSettings& settings, const std::vector<std::string>& hypotheses) {
+EvaluatedText read_squad_texts(const EvaluateSettings& settings, const std::vector<System>& systems) {
   for (const MetricEntry* row : settings.rows)
     require(row->content == LineContent::answer, "--metric {}: can't compare answers in JSON; choose {}",
             row->name, join(metric_names(metric_table(), LineContent::answer), " or "));
@@ -95,7 +115,10 @@ EvaluatedText read_squad_texts(const EvaluateSettings& settings, const std::vect
           settings.references.size());
   const SquadAnswers answers = read_squad_answers(settings.references[0], settings.invalid);
   EvaluatedText text{.systems = {}, .references = answers.references};
-  for (const std::string& path : hypotheses) text.systems.push_back(read_predictions(path, answers));
+  for (const System& system : systems) {
+    auto& runs = text.systems.emplace_back();
+    for (const std::string& path : system) runs.push_back(read_predictions(path, answers));
+  }
   return text;
 }
 
@@ -123,41 +146,44 @@ void require_references(const std::vector<std::string>& lines, const std::string
             text_name(path), i + 1, content == LineContent::label ? "label" : "answer");
 }
 
-EvaluatedText read_texts(const EvaluateSettings& settings) {
-  std::vector<std::string> paths{settings.hypothesis};
-  if (!settings.other.empty()) paths.push_back(settings.other);
+EvaluatedText read_texts(const EvaluateSettings& settings, const std::vector<System>& systems) {
   if (std::ranges::any_of(settings.rows,
                           [](const MetricEntry* row) { return row->content == LineContent::answer; }) &&
       std::ranges::any_of(settings.references, is_squad_file))
-    return read_squad_texts(settings, paths);
+    return read_squad_texts(settings, systems);
   EvaluatedText text;
   for (const std::string& path : settings.references) {
     text.references.push_back(read_text(path, settings));
     for (const MetricEntry* row : settings.rows) require_references(text.references.back(), path, row->content);
   }
-  for (const std::string& path : paths) {
-    const auto& lines = text.systems.emplace_back(read_text(path, settings));
-    if (settings.compares_only(LineContent::label))
-      for (const std::string& reference : settings.references)
-        refuse_names_beside_numbers(lines, path, reference);
-    for (size_t k = 0; k < text.references.size(); ++k)
-      require(text.references[k].size() == lines.size(),
-              "{} has {} and {} has {}; line n of both must belong to the same text", text_name(path),
-              counted(lines.size(), "line"), text_name(settings.references[k]), text.references[k].size());
+  for (const System& system : systems) {
+    auto& runs = text.systems.emplace_back();
+    for (const std::string& path : system) {
+      const auto& lines = runs.emplace_back(read_text(path, settings));
+      if (settings.compares_only(LineContent::label))
+        for (const std::string& reference : settings.references)
+          refuse_names_beside_numbers(lines, path, reference);
+      for (size_t k = 0; k < text.references.size(); ++k)
+        require(text.references[k].size() == lines.size(),
+                "{} has {} and {} has {}; line n of both must belong to the same text", text_name(path),
+                counted(lines.size(), "line"), text_name(settings.references[k]), text.references[k].size());
+    }
   }
   return text;
 }
 
 /// The parts of all lines that a metric compares.
 EvaluatedText compared_parts(EvaluatedText text, LineContent content) {
-  for (auto& lines : text.systems)
-    for (std::string& line : lines) line = compared_part(line, content, /*reference=*/false);
+  for (auto& runs : text.systems)
+    for (auto& lines : runs)
+      for (std::string& line : lines) line = compared_part(line, content, /*reference=*/false);
   for (auto& lines : text.references)
     for (std::string& line : lines) line = compared_part(line, content, /*reference=*/true);
   return text;
 }
 
-Report evaluate(const MetricEntry& row, const EvaluateSettings& settings, const EvaluatedText& lines) {
+EvaluationReport evaluate(const MetricEntry& row, const EvaluateSettings& settings,
+                          const EvaluatedText& lines) {
   require(!settings.options.lowercase || row.fixed_case.empty(),
           "--lowercase: {}; leave it out with --metric {}", row.fixed_case, row.name);
   require(row.content != LineContent::label || lines.references.size() == 1,
@@ -166,58 +192,23 @@ Report evaluate(const MetricEntry& row, const EvaluateSettings& settings, const 
   const EvaluatedText text = compared_parts(lines, row.content);
   MetricOptions options = settings.options;
   if (row.content == LineContent::label) {
-    std::set<std::string> labels;
-    for (const auto* texts : {&text.systems, &text.references})
-      for (const auto& all : *texts) labels.insert(all.begin(), all.end());
+    std::set<std::string> labels(text.references[0].begin(), text.references[0].end());
+    for (const auto& runs : text.systems)
+      for (const auto& outputs : runs) labels.insert(outputs.begin(), outputs.end());
     options.labels.assign(labels.begin(), labels.end());
   }
   const auto metric = row.create(options);
-  Report report{row.report, signature_of(*metric, text.references.size(), settings.resampling()), {}};
-  for (const auto& outputs : text.systems)
-    report.systems.push_back(score_system(*metric, outputs, text.references, settings.resampling()));
+  EvaluationReport report{
+      row.report, signature_of(*metric, text.references.size(), settings.resampling()), {}, {}};
+  for (const auto& runs : text.systems) {
+    auto& scores = report.systems.emplace_back();
+    for (const auto& outputs : runs)
+      scores.push_back(score_system(*metric, outputs, text.references, settings.resampling()));
+  }
+  for (size_t i = 1; i < report.systems.size(); ++i)
+    report.differences.push_back(
+        compare_systems(*metric, report.systems[0], report.systems[i], settings.randomization()));
   return report;
-}
-
-std::string text_lines(const Report& report, const EvaluateSettings& settings) {
-  std::string text;
-  for (size_t i = 0; i < report.systems.size(); ++i) {
-    const SystemScore& system = report.systems[i];
-    text += fmt::format("{}|{} = {:.{}f}", report.name, report.signature, system.score, settings.width);
-    if (!system.samples.empty()) {
-      const Confidence c = confidence(system.samples);
-      text += fmt::format(" (μ = {:.{}f} ± {:.{}f})", c.mean, settings.width, c.half_width, settings.width);
-    }
-    if (!system.details.empty()) text += " " + system.details;
-    if (!settings.other.empty()) text += "  " + text_name(i == 0 ? settings.hypothesis : settings.other);
-    text += "\n";
-  }
-  if (report.systems.size() < 2) return text;
-  const SystemDifference found = compare_systems(report.systems[0], report.systems[1]);
-  return text +
-         fmt::format("{} difference {:+.{}f}, p = {:.4f} (paired bootstrap, {} samples{})\n", report.name,
-                     found.difference, settings.width, found.p_value, settings.bootstrap.samples,
-                     found.same_samples ? "; both score the same in every sample, so p has no meaning" : "");
-}
-
-double rounded(double value, int width) { return std::stod(fmt::format("{:.{}f}", value, width)); }
-
-/// The fields of sacreBLEU's JSON: those of the score, then those of the signature.
-nlohmann::ordered_json json_object(const Report& report, size_t index, const EvaluateSettings& settings) {
-  const SystemScore& system = report.systems[index];
-  nlohmann::ordered_json object{
-      {"name", report.name}, {"score", rounded(system.score, settings.width)}, {"signature", report.signature}};
-  if (!system.details.empty()) object["verbose_score"] = system.details;
-  if (!system.samples.empty()) {
-    const Confidence c = confidence(system.samples);
-    object["confidence_mean"] = rounded(c.mean, settings.width);
-    object["confidence_var"] = rounded(c.half_width, settings.width);
-    object["n_bootstrap"] = settings.bootstrap.samples;
-  }
-  if (!settings.other.empty()) object["system"] = text_name(index == 0 ? settings.hypothesis : settings.other);
-  if (index == 1) object["p_value"] = rounded(compare_systems(report.systems[0], system).p_value, 4);
-  for (const std::string& field : CLI::detail::split(report.signature, '|'))
-    object[field.substr(0, field.find(':'))] = field.substr(field.find(':') + 1);
-  return object;
 }
 
 void run(EvaluateSettings& settings) {
@@ -229,26 +220,30 @@ void run(EvaluateSettings& settings) {
   const double smooth_value = bleu.smooth_value.value_or(0);
   require(std::isfinite(smooth_value) && smooth_value >= 0,
           "--smooth-value: expected a number at least 0, found {}", smooth_value);
-  const bool one = settings.hypothesis == "-", other = settings.other == "-";
-  require(std::ranges::count(settings.references, "-") + one + other <= 1,
+  std::vector<std::string> names{settings.hypothesis};
+  names.insert(names.end(), settings.others.begin(), settings.others.end());
+  std::vector<System> systems;
+  for (const std::string& name : names) systems.push_back(runs_of(name));
+  auto standard_inputs = std::ranges::count(settings.references, "-");
+  for (const System& system : systems) standard_inputs += std::ranges::count(system, "-");
+  require(standard_inputs <= 1,
           "--reference, --hypothesis (unless it is given) and --compare can't both be standard input");
+  require_different_files(systems);
   require(!settings.metrics.chosen.empty(), "--metric: name at least one metric");
   for (const std::string& name : settings.metrics.chosen)
     if (const MetricEntry* row = &metric_named(name); std::ranges::count(settings.rows, row) == 0)
       settings.rows.push_back(row);
-  const EvaluatedText text = read_texts(settings);
-  std::vector<Report> reports;
+  const EvaluatedText text = read_texts(settings, systems);
+  std::vector<EvaluationReport> reports;
   for (const MetricEntry* row : settings.rows) reports.push_back(evaluate(*row, settings, text));
-
+  for (std::string& name : names) name = text_name(name);
+  const EvaluationForm form{.systems = names,
+                            .resampling = settings.resampling(),
+                            .randomization = settings.randomization(),
+                            .width = settings.width};
   TextOutput output("-");
-  if (settings.format == ReportFormat::json) {
-    auto objects = nlohmann::ordered_json::array();
-    for (const Report& report : reports)
-      for (size_t i = 0; i < report.systems.size(); ++i) objects.push_back(json_object(report, i, settings));
-    output.write((objects.size() == 1 ? objects[0] : objects).dump(1) + "\n");
-  } else {
-    for (const Report& report : reports) output.write(text_lines(report, settings));
-  }
+  output.write(settings.format == ReportFormat::json ? evaluation_json(reports, form)
+                                                     : evaluation_text(reports, form));
   output.close();
 }
 
@@ -268,19 +263,23 @@ void add_evaluate(CLI::App& app) {
       ->type_name("FILE")
       ->required();
   command
-      .add_option("--hypothesis", settings->hypothesis, "file of translations to score; - is standard input")
+      .add_option("--hypothesis", settings->hypothesis,
+                  "file of translations to score; - is standard input. Files separated by commas are runs of a "
+                  "system, such as trainings with different seeds, of which the mean is scored")
       ->type_name("FILE")
       ->capture_default_str();
   command
-      .add_option("--compare", settings->other,
-                  "file of translations by another system, to compare by paired bootstrap resampling")
+      .add_option("--compare", settings->others,
+                  "files of translations by other systems, to test whether they differ from the first")
       ->type_name("FILE");
   add_invalid_utf8_option(command, settings->invalid);
   command.add_flag("--confidence", settings->confidence,
                    "print the mean and 95 % confidence interval of each score, by bootstrap resampling");
   add_value_option(command, "--samples", settings->bootstrap.samples, "number of bootstrap samples",
                    between(1, 1'000'000));
-  add_value_option(command, "--seed", settings->bootstrap.seed, "random seed of the bootstrap");
+  add_value_option(command, "--trials", settings->trials, "number of trials of the randomization test",
+                   between(1, 1'000'000));
+  add_value_option(command, "--seed", settings->bootstrap.seed, "random seed of both");
   settings->metrics = {.chosen = {"bleu", "chrf"}, .names = {}};
   for (const MetricEntry& row : metric_table()) settings->metrics.names.emplace_back(row.name);
   const auto named = [](LineContent content) { return join(metric_names(metric_table(), content)); };
@@ -308,8 +307,12 @@ void add_evaluate(CLI::App& app) {
     described += fmt::format("  {:<19}{}\n", row.name, row.explanation);
   command.footer(
       described +
-      "The signature of a score contains the version of this program instead of sacreBLEU's. Intervals and\n"
-      "p-values equal those of sacreBLEU's paired bootstrap (sacrebleu --paired-bs) with the same seed.\n"
+      "The signature of a score contains the version of this program instead of sacreBLEU's. Intervals equal\n"
+      "those of sacreBLEU's paired bootstrap (--paired-bs) with the same seed. The p-value is that of its\n"
+      "approximate randomization (--paired-ar), but trials in which the difference is the same count too. "
+      "JSON\n"
+      "also has the p-value of the paired bootstrap, which is too small for systems that are alike.\n"
+      "A star marks systems that differ significantly from the first, by Holm's method for all comparisons.\n"
       "Example:\n  sixfold translate model --input test.en | sixfold evaluate --reference test.de");
   command.callback([settings] { run(*settings); });
 }

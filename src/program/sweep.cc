@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <set>
 #include <system_error>
 
 #include "base/error.h"
@@ -21,10 +22,12 @@
 #include "program/commands.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
 #include "program/sweep_table.h"
 #include "tasks/tasks.h"
 #include "tasks/translation/task.h"
 #include "tasks/translation/translator.h"
+#include "train/run_conditions.h"
 #include "train/run_result.h"
 #include "train/trainer.h"
 
@@ -34,6 +37,8 @@ namespace {
 struct SweepArguments {
   std::vector<std::string> recipes, assignments, test;
   std::string output;
+  std::optional<int> seeds;
+  ChosenNames may_differ;
   bool other_processor = false, fit = false;
 };
 
@@ -53,6 +58,14 @@ TestText read_test(const std::vector<std::string>& files) {
   return text;
 }
 
+/// A training of a recipe with one seed.
+struct Training {
+  size_t row, run;  ///< of the table
+  std::unique_ptr<TaskConfig> config;
+  bool finished = false;
+  RunConditions conditions = {};
+};
+
 /// Trains the recipes that have not finished, one after the other, and writes the table after each.
 class Sweep {
  public:
@@ -61,40 +74,49 @@ class Sweep {
   void run();
 
  private:
+  void add_trainings(SweepRow row, Tasks tasks);
   template <class Action>
-  void attempt(size_t index, const Action& action);
+  void attempt(const Training& training, const Action& action);
   void require_same_settings() const;
-  void train_row(size_t index);
-  void evaluate(size_t index);
-  double test_score(size_t index) const;
-  void write_table() const;
+  void require_comparable();
+  void require_alike(const Training& first, const Training& second);
+  void train_run(Training& training);
+  void evaluate(const Training& training);
+  SystemScore test_score(const Training& training) const;
+  void compare_tests();
+  void write_table();
   void report() const;
-  /// "recipe 2 of 5, heads-4"
-  std::string progress(size_t index) const {
-    return fmt::format("recipe {} of {}, {}", index + 1, table_.rows.size(), table_.rows[index].name);
+  SweepRun& run_of(const Training& training) { return table_.rows[training.row].runs[training.run]; }
+  const SweepRun& run_of(const Training& training) const {
+    return table_.rows[training.row].runs[training.run];
+  }
+  /// "recipe 2 of 5, heads-4", and the seed if there are several
+  std::string progress(const Training& training) const {
+    const SweepResult& row = table_.rows[training.row];
+    return fmt::format("recipe {} of {}, {}{}", training.row + 1, table_.rows.size(), row.name,
+                       row.runs.size() > 1 ? fmt::format(", seed {}", run_of(training).seed) : "");
   }
   std::string path(const std::string& name) const { return arguments_.output + "/" + name; }
 
   const SweepArguments& arguments_;
-  std::vector<std::unique_ptr<TaskConfig>> configs_;
+  std::set<std::string> folders_;    ///< of the runs, in that of the sweep
+  std::vector<Training> trainings_;  ///< all rows with their first seeds, then all with their second, ...
   TestText test_;
   SweepTable table_;
 };
 
 /// Reads everything that can be wrong before anything is written.
 Sweep::Sweep(const SweepArguments& a, Tasks tasks) : arguments_(a) {
+  for (SweepRow& row : read_sweep(a.recipes, a.assignments)) add_trainings(std::move(row), tasks);
+  std::ranges::stable_sort(trainings_, {}, &Training::run);
   std::vector<std::string> runs;
-  for (SweepRow& row : read_sweep(a.recipes, a.assignments)) {
-    configs_.push_back(task_config_of(std::move(row.options), row.where, tasks));
-    runs.push_back(path(row.name));
-    table_.rows.push_back({.name = row.name, .changes = row.changes, .run = runs.back()});
-  }
+  for (const Training& training : trainings_) runs.push_back(run_of(training).run);
   table_.title = fmt::format("{}: {}", a.output, counted(runs.size(), "training"));
   test_ = read_test(a.test);
-  for (size_t i = 0; i < configs_.size() && !a.test.empty(); ++i)
-    require(configs_[i]->task() == TranslationOptions::task_name,
+  for (const Training& training : trainings_)
+    require(a.test.empty() || training.config->task() == TranslationOptions::task_name,
             "--test: {} does not train a translation model, which BLEU is for; leave out --test",
-            table_.rows[i].name);
+            table_.rows[training.row].name);
   if (!a.test.empty()) {
     table_.test_text = join(a.test);
     table_.signature = signature_of(*sweep_test_metric().create({}), 1);
@@ -103,6 +125,28 @@ Sweep::Sweep(const SweepArguments& a, Tasks tasks) : arguments_(a) {
   std::vector<std::string> inputs = a.recipes;
   inputs.insert(inputs.end(), a.test.begin(), a.test.end());
   for (const char* file : {"table.md", "table.json", "table.svg"}) require_output_file(path(file), inputs);
+}
+
+/// The run of the first seed has the folder of the row's name, so that a sweep can get more seeds later.
+void Sweep::add_trainings(SweepRow row, Tasks tasks) {
+  SweepResult& result = table_.rows.emplace_back();
+  result.name = row.name;
+  result.changes = row.changes;
+  const int seeds = arguments_.seeds.value_or(row.seeds.value_or(1));
+  uint64_t seed = 0;
+  for (int i = 0; i < seeds; ++i) {
+    OptionNode options = row.options;
+    if (i > 0) set_option(options, fmt::format("train.seed={}", ++seed));
+    auto config = task_config_of(std::move(options), row.where, tasks);
+    seed = config->training().train.seed;
+    const std::string name = i == 0 ? row.name : fmt::format("{}.seed-{}", row.name, seed);
+    require(folders_.insert(name).second,
+            "{}: seed {} needs the folder {}, which another recipe has; rename one", row.where, seed,
+            path(name));
+    result.runs.push_back({.run = path(name), .seed = seed});
+    trainings_.push_back(
+        {.row = table_.rows.size() - 1, .run = static_cast<size_t>(i), .config = std::move(config)});
+  }
 }
 
 void Sweep::run() {
@@ -114,22 +158,25 @@ void Sweep::run() {
       "another sweep is running in this folder; wait until it ends, or give another --output");
   note_interrupts();
   require_same_settings();
-  std::vector<size_t> unfinished;
-  for (size_t i = 0; i < table_.rows.size(); ++i) {
-    if (!is_finished(*configs_[i], table_.rows[i].run)) {
-      unfinished.push_back(i);
-      continue;
-    }
-    log_info("{}: already trained", progress(i));
-    attempt(i, [&] { evaluate(i); });
+  for (Training& training : trainings_) {
+    training.finished = is_finished(*training.config, run_of(training).run);
+    training.conditions = conditions_of(*training.config, run_of(training).run, training.finished);
+  }
+  require_comparable();
+  for (const Training& training : trainings_) {
+    if (!training.finished) continue;
+    log_info("{}: already trained", progress(training));
+    attempt(training, [&] { evaluate(training); });
   }
   write_table();
-  for (const size_t i : unfinished) {
-    log_info("{}", progress(i));
-    attempt(i, [&] {
-      train_row(i);
-      evaluate(i);
+  for (Training& training : trainings_) {
+    if (training.finished) continue;
+    log_info("{}", progress(training));
+    attempt(training, [&] {
+      train_run(training);
+      evaluate(training);
     });
+    require_comparable();
     write_table();
   }
   report();
@@ -138,69 +185,128 @@ void Sweep::run() {
 /// A run that was trained with other settings, in part or to its end, is neither the result of its recipe nor
 /// can it become it.
 void Sweep::require_same_settings() const {
-  for (size_t i = 0; i < table_.rows.size(); ++i) {
-    const std::string& run = table_.rows[i].run;
-    const auto changed = changed_since_begun(*configs_[i], run);
+  for (const Training& training : trainings_) {
+    const std::string& run = run_of(training).run;
+    const auto changed = changed_since_begun(*training.config, run);
     require(changed.empty(), "{}: was trained with other settings of {}; give another --output, or remove {}",
             run, join(changed), run);
   }
 }
 
+/// Rows are compared with the first, and trainings of a row with its first.
+void Sweep::require_comparable() {
+  for (SweepResult& row : table_.rows) row.differences.clear();
+  for (const Training& training : trainings_) {
+    require_alike(trainings_[0], training);
+    if (training.run > 0) require_alike(trainings_[training.row], training);
+  }
+}
+
+/// Throws an input error if the results of two trainings differ for a reason that neither recipes nor
+/// --may-differ state. Differences that --may-differ states are noted in the table.
+void Sweep::require_alike(const Training& first, const Training& second) {
+  for (const Condition* condition :
+       unstated_differences(*first.config, first.conditions, *second.config, second.conditions)) {
+    const std::string &one = first.conditions.find(condition->name)->second,
+                      &other = second.conditions.find(condition->name)->second;
+    const bool resumed_elsewhere = arguments_.other_processor && condition->name == instruction_set_condition;
+    require(resumed_elsewhere || arguments_.may_differ.contains(condition->name),
+            "{} and {} differ in {} ({}, and {}), which no recipe states, so that they can't be compared. "
+            "{}emove the folder of one of them to train it again, or allow the difference: --may-differ {}",
+            run_of(first).run, run_of(second).run, condition->title, one.empty() ? "nothing" : one,
+            other.empty() ? "nothing" : other,
+            condition->stated_by.empty()
+                ? "R"
+                : fmt::format("State it in the recipes ({}), r", join(condition->stated_by)),
+            condition->name);
+    std::string& noted = table_.rows[second.row].differences;
+    const std::string text = fmt::format("{} {}", condition->name, other);
+    if (noted.find(text) == std::string::npos) noted += (noted.empty() ? "" : ", ") + text;
+  }
+}
+
 /// A failure is noted, so that the sweep goes on with the next recipe.
 template <class Action>
-void Sweep::attempt(size_t index, const Action& action) {
-  SweepResult& row = table_.rows[index];
+void Sweep::attempt(const Training& training, const Action& action) {
+  SweepRun& run = run_of(training);
   try {
     action();
   } catch (const Cancelled&) {
-    log_info("stopped at {}; the same command resumes there", progress(index));
+    log_info("stopped at {}; the same command resumes there", progress(training));
     throw;
   } catch (const Error& error) {
-    row.failure = error.what();
+    run.failure = error.what();
   } catch (const std::bad_alloc&) {
-    row.failure = "out of memory; choose smaller batches (data.batch_tokens)";
+    run.failure = "out of memory; choose smaller batches (data.batch_tokens)";
   } catch (const std::exception& error) {
-    row.failure = error.what();
+    run.failure = error.what();
   }
-  if (!row.failure.empty()) log_warning("{} failed: {}", row.name, row.failure);
+  if (!run.failure.empty())
+    log_warning("{} failed: {}", std::filesystem::path(run.run).filename().string(), run.failure);
 }
 
-void Sweep::train_row(size_t index) {
-  const TrainOutcome outcome = train(*configs_[index], {.run = table_.rows[index].run,
+void Sweep::train_run(Training& training) {
+  const std::string& run = run_of(training).run;
+  const TrainOutcome outcome = train(*training.config, {.run = run,
                                                         .resume = true,
                                                         .other_processor = arguments_.other_processor,
                                                         .fit = arguments_.fit,
                                                         .stop = &note_interrupts()});
   if (outcome.model.empty()) throw Cancelled();
+  training.conditions = conditions_of(*training.config, run, /*finished=*/true);
 }
 
-void Sweep::evaluate(size_t index) {
-  SweepResult& row = table_.rows[index];
-  const RunResult result = read_run_result(row.run);
-  row.updates = result.updates;
-  row.model_update = result.model_update;
-  row.validation = result.validation;
-  row.seconds = result.seconds;
-  row.precision = result.precision;
-  row.parameters = parameter_count(load_model_config(row.run + "/model"));
-  row.finished = true;
-  if (!test_.source.empty()) row.test_score = test_score(index);
+void Sweep::evaluate(const Training& training) {
+  SweepRun& run = run_of(training);
+  const RunResult result = read_run_result(run.run);
+  run.updates = result.updates;
+  run.model_update = result.model_update;
+  run.validation = result.validation;
+  run.seconds = result.seconds;
+  run.precision = result.precision;
+  const ModelConfig model = load_model_config(run.run + "/model");
+  run.tokenizer = model.source_tokenizer_hash + model.target_tokenizer_hash;
+  run.parameters = parameter_count(model);
+  run.finished = true;
+  if (!test_.source.empty()) run.test = test_score(training);
 }
 
-double Sweep::test_score(size_t index) const {
-  const Translator translator(table_.rows[index].run + "/model",
-                              {.threads = configs_[index]->training().train.threads});
+SystemScore Sweep::test_score(const Training& training) const {
+  const Translator translator(run_of(training).run + "/model",
+                              {.threads = training.config->training().train.threads});
   const StopOnInterrupt interrupt;
   TranslateOptions options;
   options.cancel = interrupt.token();
   const std::vector<std::string> translations = translator.translate(test_.source, options);
-  return score_system(*sweep_test_metric().create({}), translations, {test_.reference}).score;
+  const bool tested = std::ranges::any_of(
+      table_.rows, [](const SweepResult& row) { return row.runs.size() >= min_compared_runs; });
+  return score_system(*sweep_test_metric().create({}), translations, {test_.reference},
+                      tested ? std::optional(BootstrapOptions()) : std::nullopt);
 }
 
-void Sweep::write_table() const {
+/// Rows of which all trainings have a test score are compared with the first, once.
+void Sweep::compare_tests() {
+  const auto scores_of = [](const SweepResult& row) {
+    std::vector<SystemScore> scores;
+    for (const SweepRun& run : row.runs)
+      if (run.test) scores.push_back(*run.test);
+    return scores;
+  };
+  const SweepResult& first = table_.rows[0];
+  for (size_t i = 1; i < table_.rows.size(); ++i) {
+    SweepResult& row = table_.rows[i];
+    if (test_.source.empty() || row.test_difference || !first.testable() || !row.testable()) continue;
+    const auto one = scores_of(first), other = scores_of(row);
+    if (one.size() < first.runs.size() || other.size() < row.runs.size()) continue;
+    row.test_difference = compare_systems(*sweep_test_metric().create({}), one, other);
+  }
+}
+
+void Sweep::write_table() {
+  compare_tests();
   write_file_atomically(path("table.md"), sweep_markdown(table_));
   write_file_atomically(path("table.json"), sweep_json(table_));
-  if (std::ranges::any_of(table_.rows, &SweepResult::finished))
+  if (std::ranges::any_of(trainings_, [&](const Training& t) { return run_of(t).finished; }))
     write_file_atomically(path("table.svg"), sweep_svg(table_));
   else
     std::filesystem::remove(path("table.svg"));  // that of other recipes
@@ -209,8 +315,9 @@ void Sweep::write_table() const {
 /// Prints the table, and throws if recipes failed, even if nobody reads the table.
 void Sweep::report() const {
   std::vector<std::string> failed;
-  for (const SweepResult& row : table_.rows)
-    if (!row.finished || !row.failure.empty()) failed.push_back(row.name);
+  for (const Training& training : trainings_)
+    if (const SweepRun& run = run_of(training); !run.finished || !run.failure.empty())
+      failed.push_back(std::filesystem::path(run.run).filename().string());
   try {
     TextOutput output("-");
     output.write(sweep_markdown(table_));
@@ -219,8 +326,10 @@ void Sweep::report() const {
     if (failed.empty()) throw;
   }
   if (!failed.empty())
-    throw_environment_error("{} of {} failed: {}; {} says why", failed.size(),
-                            counted(table_.rows.size(), "recipe"), join(failed), path("table.md"));
+    throw_environment_error(
+        "{} of {} failed: {}; {} says why", failed.size(),
+        counted(trainings_.size(), trainings_.size() > table_.rows.size() ? "training" : "recipe"),
+        join(failed), path("table.md"));
 }
 
 /// --set takes all arguments that follow it; those without "=" are recipes.
@@ -240,10 +349,10 @@ void add_sweep(CLI::App& app, Tasks tasks) {
   const auto a = std::make_shared<SweepArguments>();
   CLI::App* command = app.add_subcommand("sweep", "Train several models, and compare them in a table");
   command
-      ->add_option(
-          "recipes", a->recipes,
-          "training configs, lists of variants of one (with the keys base and rows), or folders of such "
-          "files (required)")
+      ->add_option("recipes", a->recipes,
+                   "training configs, lists of variants of one (with the keys base, and rows or grid), or "
+                   "folders of such "
+                   "files (required)")
       ->type_name("RECIPE");
   command
       ->add_option(
@@ -261,6 +370,13 @@ void add_sweep(CLI::App& app, Tasks tasks) {
           "--test", read_files,
           "translate this source and compute BLEU with its reference, for each model; for translation models")
       ->type_name("SRC,REF");
+  add_value_option(*command, "--seeds", a->seeds,
+                   "number of trainings of each recipe, with the seeds train.seed, train.seed + 1, ... [what "
+                   "the list of variants says, or 1]",
+                   between(1, max_seeds));
+  for (const Condition& condition : conditions()) a->may_differ.names.emplace_back(condition.name);
+  add_value_option(*command, "--may-differ", a->may_differ,
+                   "compare recipes although they differ in these conditions, which no recipe states");
   command->add_flag("--other-processor", a->other_processor,
                     "allow resuming on another instruction set; the results are then not bit for bit the same");
   command->add_flag("--fit", a->fit, "split batches into micro-batches that fit into memory");
@@ -274,11 +390,20 @@ void add_sweep(CLI::App& app, Tasks tasks) {
       "list\n"
       "of variants has the key base, a config or the path of one, and the key rows, which gives each variant "
       "a\n"
-      "name and the keys that it changes:\n"
+      "name and the keys that it changes. The key grid gives keys lists of values, and makes a variant of "
+      "each\n"
+      "combination. The key seeds is the number of trainings of each variant:\n"
       "  base: recipes/demo.yaml\n"
+      "  seeds: 3\n"
       "  rows:\n"
       "    heads-1: {model.heads: 1}\n"
       "    heads-8: {model.heads: 8, train.updates: 5000}\n"
+      "  grid: {schedule.learning_rate: [1e-3, 3e-3], model.d_model: [128, 256]}\n"
+      "With several seeds the table has means and standard deviations, and from three seeds on a star where a\n"
+      "recipe differs significantly from the first: by Welch's t-test over the trainings and, for test "
+      "scores,\n"
+      "also by approximate randomization over the lines. Recipes are compared only if what they differ in is\n"
+      "stated: a different precision, text or version of the program that no recipe names is an error.\n"
       "The same command resumes a sweep that was stopped: it skips recipes that have finished with the same\n"
       "settings, and resumes the others from their newest checkpoint. Other settings need another folder. The\n"
       "table compares the recipes that the command names; runs of others stay in the folder. A\n"

@@ -5,24 +5,40 @@
 #include <string>
 #include <vector>
 
-#include "metrics/metric.h"
+#include "metrics/evaluation.h"
 #include "program/plot/svg.h"
 
 namespace sixfold::cli {
 
 /// A training of a sweep, as far as it has come.
-struct SweepResult {
-  std::string name, changes;  ///< as in `SweepRow`
-  std::string precision;      ///< of products in training: "fp32" or "bf16"; empty: not known yet
-  std::string run;            ///< its folder
-  std::string failure;        ///< why it failed; empty if it did not
+struct SweepRun {
+  std::string run;  ///< its folder
+  uint64_t seed = 0;
+  std::string precision;  ///< of products in training: "fp32" or "bf16"; empty: not known yet
+  std::string tokenizer;  ///< its hash; empty: not known
+  std::string failure;    ///< why it failed; empty if it did not
   bool finished = false;
   int64_t updates = 0;
   int64_t model_update = 0;  ///< as in `RunResult`
   int64_t parameters = 0;
   std::map<std::string, double> validation;  ///< the scores of the model, by name
   std::optional<double> seconds;             ///< of training
-  std::optional<double> test_score;          ///< by `sweep_test_metric`
+  std::optional<SystemScore> test;           ///< by `sweep_test_metric`
+};
+
+/// A row of a sweep: trainings that differ in their seeds only.
+struct SweepResult {
+  std::string name, changes;   ///< as in `SweepRow`
+  std::string differences;     ///< conditions that were allowed to differ: "version 0.1.0"
+  std::vector<SweepRun> runs;  ///< at least one
+  /// From the first row, in test scores; if both rows are complete and have enough runs.
+  std::optional<SystemDifference> test_difference;
+
+  /// Whether all trainings have finished. Only then differences are tested: who looks after each training and
+  /// stops at a significant one finds too many.
+  bool complete() const;
+  /// Whether differences from this row can be tested.
+  bool testable() const { return complete() && runs.size() >= min_compared_runs; }
 };
 
 /// The results of a sweep, and how test scores were computed.
@@ -36,11 +52,12 @@ struct SweepTable {
 /// The metric of translations of a test text.
 const MetricEntry& sweep_test_metric();
 
-/// The table as Markdown. Columns that no row has are left out.
+/// The table as Markdown: of several trainings means and standard deviations. A star is at scores that differ
+/// significantly from those of the first row. Columns that no row has are left out.
 std::string sweep_markdown(const SweepTable& table);
-/// The same as JSON.
+/// The same as JSON. A row of one training has its values, a row of several has them in `runs`.
 std::string sweep_json(const SweepTable& table);
-/// The scores, sizes and times of the finished rows as a picture. At least one must have finished.
+/// The scores, sizes and times of the finished trainings as a picture. At least one must have finished.
 std::string sweep_svg(const SweepTable& table);
 
 }  // namespace sixfold::cli

@@ -81,6 +81,12 @@ int least_bf16_width(const Processor& processor) {
   return 0;
 }
 
+Precision chosen_precision(Precision asked, int d_model) {
+  if (asked != Precision::automatic) return asked;
+  const int least = least_bf16_width(this_processor());
+  return least > 0 && d_model >= least ? Precision::bf16 : Precision::fp32;
+}
+
 ProductRates measure_product_rates(int threads) {
   constexpr int repeats = 8;
   TrialProduct fp32(make_backend({.threads = threads}));

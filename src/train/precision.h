@@ -19,6 +19,9 @@ Processor this_processor();
 /// Nothing is measured when a run begins, so that a command gives the same model at each call.
 int least_bf16_width(const Processor& processor);
 
+/// The precision in which a model of this width trains here: what was asked for, or the choice of auto.
+Precision chosen_precision(Precision asked, int d_model);
+
 /// Operations per second of large matrix products.
 struct ProductRates {
   double fp32 = 0;

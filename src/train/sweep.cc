@@ -15,18 +15,20 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = OptionNode::Kind;
 
+constexpr std::string_view allowed_in_names =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+";
+
 /// A name may be part of a path on a command line, a cell of a table and a label of a picture.
 void require_name(const std::string& name, const std::string& where) {
-  constexpr std::string_view letters_and_digits =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-  const std::string allowed = std::string(letters_and_digits) + "-_.+";
   require(
-      !name.empty() && letters_and_digits.find(name[0]) != std::string_view::npos &&
-          name.find_first_not_of(allowed) == std::string::npos,
+      !name.empty() && std::string_view("-_.+").find(name[0]) == std::string_view::npos &&
+          name.find_first_not_of(allowed_in_names) == std::string::npos,
       "{}: '{}' can't name a run; use letters, digits, '-', '_', '.' and '+', and begin with a letter or digit",
       where, name);
   require(!name.starts_with("table.") && name != sweep_mark,
           "{}: '{}' would stand in the way of the sweep's own files; choose another name", where, name);
+  require(name.size() <= 200, "{}: the name '{}' has {} characters; choose one of at most 200", where, name,
+          name.size());
 }
 
 /// The node of a key with dots, "model.heads", which is created if it does not exist.
@@ -61,40 +63,112 @@ void apply(const OptionNode& changes, const std::string& prefix, SweepRow& row,
   }
 }
 
+/// Whether a file lists variants.
+bool is_list(OptionNode& file) { return file.find("rows") || file.find("grid"); }
+
 OptionNode base_of(const OptionNode& base) {
   if (base.kind == Kind::map) return base;
   require((base.kind == Kind::plain || base.kind == Kind::quoted) && !base.text.empty(),
           "{}: base: expected a training config, or the path of one", base.where);
   OptionNode options = read_option_file(base.text);
-  require(!options.find("rows"), "{}: base: {} is a list of variants itself; name a training config",
-          base.where, base.text);
+  require(!is_list(options), "{}: base: {} is a list of variants itself; name a training config", base.where,
+          base.text);
   return options;
 }
 
+/// A key of a grid, and the values that it takes.
+struct Axis {
+  std::string key;
+  const OptionNode* values;
+};
+
+void collect_axes(const OptionNode& grid, const std::string& prefix, std::vector<Axis>& axes) {
+  for (const auto& [name, values] : grid.children) {
+    const std::string key = prefix.empty() ? name : prefix + "." + name;
+    if (values.kind == Kind::map) {
+      collect_axes(values, key, axes);
+      continue;
+    }
+    require(values.kind == Kind::list && !values.children.empty(),
+            "{}: grid.{}: expected a list of values, as in [64, 128]", values.where, key);
+    require(std::ranges::find(axes, key, &Axis::key) == axes.end(),
+            "{}: grid: the key '{}' occurs twice; remove one", values.where, key);
+    axes.push_back({key, &values});
+  }
+}
+
+/// "heads-1": the last part of the key, unless another key ends in the same, and the value. Characters that a
+/// name can't have become '_'.
+std::string name_of_value(const std::vector<Axis>& axes, const Axis& axis, const OptionNode& value) {
+  const auto last_part = [](const std::string& key) { return key.substr(key.rfind('.') + 1); };
+  const std::string part = last_part(axis.key);
+  const auto same = std::ranges::count_if(axes, [&](const Axis& a) { return last_part(a.key) == part; });
+  std::string name = (same > 1 ? axis.key : part) + "-" + value_text(value);
+  for (char& c : name)
+    if (allowed_in_names.find(c) == std::string_view::npos) c = '_';
+  return name;
+}
+
+/// A row for each combination of the values of a grid, the last key varying fastest.
+OptionNode grid_rows(const OptionNode& grid) {
+  std::vector<Axis> axes;
+  collect_axes(grid, "", axes);
+  require(!axes.empty(), "{}: grid: expected keys with lists of values, as in {{model.heads: [1, 2, 4]}}",
+          grid.where);
+  OptionNode rows{.kind = Kind::map, .where = grid.where};
+  rows.children.emplace_back("", OptionNode{.kind = Kind::map, .where = grid.where});
+  for (const Axis& axis : axes) {
+    const size_t count = rows.children.size() * axis.values->children.size();
+    require(count <= max_grid_rows, "{}: grid: its lists make more than {} rows; shorten them", grid.where,
+            max_grid_rows);
+    std::vector<std::pair<std::string, OptionNode>> longer;
+    for (const auto& [name, changes] : rows.children)
+      for (const auto& [none, value] : axis.values->children) {
+        require(value.kind != Kind::map, "{}: grid.{}: expected a value, found a group", value.where, axis.key);
+        auto& row =
+            longer.emplace_back(name + (name.empty() ? "" : "+") + name_of_value(axes, axis, value), changes);
+        row.second.children.emplace_back(axis.key, value);
+      }
+    rows.children = std::move(longer);
+  }
+  return rows;
+}
+
 std::vector<SweepRow> variants_of(OptionNode& file, const std::string& path) {
-  const std::vector<std::string> known{"base", "rows"};
+  const std::vector<std::string> known{"base", "rows", "grid", "seeds"};
   for (const auto& [key, value] : file.children)
     if (std::ranges::find(known, key) == known.end()) {
       const auto meant = nearest(key, known);
-      throw_input_error("{}: unknown key '{}' beside 'rows'{}", value.where, key,
+      throw_input_error("{}: unknown key '{}' beside 'base'{}", value.where, key,
                         meant ? fmt::format("; did you mean '{}'?", *meant)
                               : "; the keys of a training config belong to 'base'");
     }
   const OptionNode* base = file.find("base");
   require(base, "{}: 'base' is missing: the training config that the rows change", path);
-  const OptionNode& rows = *file.find("rows");
-  require(rows.kind == Kind::map && !rows.children.empty(),
-          "{}: rows: expected a name and changed keys for each training",
-          rows.where.empty() ? path : rows.where);
+  OptionNode all{.kind = Kind::map};
+  if (const OptionNode* rows = file.find("rows")) {
+    require(rows->kind == Kind::map && !rows->children.empty(),
+            "{}: rows: expected a name and changed keys for each training",
+            rows->where.empty() ? path : rows->where);
+    all.children = rows->children;
+  }
+  if (const OptionNode* grid = file.find("grid"))
+    for (auto& row : grid_rows(*grid).children) all.children.push_back(std::move(row));
+  std::optional<int> seeds;
+  if (const OptionNode* node = file.find("seeds"))
+    read_value(OptionSource{*node, "seeds", between(1, max_seeds)}, seeds);
   const OptionNode options = base_of(*base);
   std::vector<SweepRow> variants;
-  for (const auto& [name, changes] : rows.children) {
+  for (const auto& [name, changes] : all.children) {
     require(changes.kind == Kind::map || changes.kind == Kind::null,
             "{}: rows.{}: expected the keys that the row changes, as in {{model.heads: 1}}", changes.where,
             name);
     require_name(name, changes.where.empty() ? path : changes.where);
-    SweepRow& row = variants.emplace_back(
-        SweepRow{.name = name, .where = fmt::format("{}: {}", path, name), .options = options, .changes = {}});
+    SweepRow& row = variants.emplace_back(SweepRow{.name = name,
+                                                   .where = fmt::format("{}: {}", path, name),
+                                                   .options = options,
+                                                   .changes = {},
+                                                   .seeds = seeds});
     std::vector<std::string> described;
     apply(changes, "", row, described);
     row.changes = join(described, ", ");
@@ -122,7 +196,7 @@ std::vector<std::string> files_of(const std::string& recipe) {
 
 std::vector<SweepRow> rows_of(const std::string& path) {
   OptionNode file = read_option_file(path);
-  if (file.find("rows")) return variants_of(file, path);
+  if (is_list(file)) return variants_of(file, path);
   const std::string name = fs::path(path).stem().string();
   require_name(name, path);
   std::vector<SweepRow> rows;

@@ -195,8 +195,9 @@ TrainingState Trainer::first_state() {
 /// train.precision auto: the processor of the root and the size of the model decide.
 void Trainer::settle_precision(const ModelConfig& config) {
   if (state_.precision == Precision::automatic) {
-    const int least = processes_.is_root() ? least_bf16_width(this_processor()) : 0;
-    state_.precision = processes_.any(least > 0 && config.d_model >= least) ? Precision::bf16 : Precision::fp32;
+    const bool bf16 =
+        processes_.is_root() && chosen_precision(state_.precision, config.d_model) == Precision::bf16;
+    state_.precision = processes_.any(bf16) ? Precision::bf16 : Precision::fp32;
   }
   state_.bf16_instructions = state_.precision == Precision::bf16 ? bf16_instructions() : "";
 }

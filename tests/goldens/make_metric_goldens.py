@@ -8,8 +8,10 @@ bleu, chrf: the settings, each with its signature for two references and version
 corpora:    hypotheses, streams of references, and what the metrics print: a full line with the first setting, then the
             score with six digits (and BLEU's details) with each.
 drawn:      [seed, below, [the numbers that NumPy's default_rng(seed).choice(below) gives]], which the bootstrap draws.
+coins:      [seed, [what default_rng(seed).integers(2, dtype=bool) gives]], which randomization tests throw.
 paired:     two systems of short sentences, their reference, and for each metric: its signature, and of each system the
-            mean and the interval's half of its bootstrap, of the second the p-value too.
+            mean and the interval's half of its bootstrap, of the second the p-value too; and the p-values of approximate
+            randomization: sacreBLEU's, and what it would be if trials with the same difference counted.
 """
 
 import json
@@ -18,9 +20,12 @@ import random
 
 import numpy
 import sacrebleu
+from sacrebleu import significance
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.metrics.bleu import _get_tokenizer
 from sacrebleu.significance import PairedTest
+
+TRIALS = 2000  # of randomization tests
 
 TOKENIZERS = ["13a", "none", "char", "intl"]
 
@@ -147,6 +152,7 @@ def main():
         "tokenized": tokenized,
         "corpora": corpora,
         "drawn": drawn(),
+        "coins": [[seed, numpy.random.default_rng(seed).integers(2, size=100, dtype=bool).tolist()] for seed in (0, 12345)],
         "paired": paired_corpora(),
     }
     print("{" + ",\n".join(f"{json.dumps(name)}: {layout(part)}" for name, part in parts.items()) + "}")
@@ -168,6 +174,11 @@ def paired(name, rng, words, sentences, first_errors, second_errors):
     systems = [("first", system(first_errors)), ("second", system(second_errors))]
     metrics = {"bleu": BLEU(), "chrf": CHRF(), "chrf++": CHRF(word_order=2)}
     signatures, results = PairedTest(systems, dict(metrics), [reference], test_type="bs")()
+    _, strict = PairedTest(systems, dict(metrics), [reference], test_type="ar", n_samples=TRIALS)()
+    original = significance._compute_p_value
+    significance._compute_p_value = lambda differences, found: (int((differences >= found * (1 - 1e-9)).sum()) + 1) / (len(differences) + 1)
+    _, with_equal = PairedTest(systems, dict(metrics), [reference], test_type="ar", n_samples=TRIALS)()
+    significance._compute_p_value = original
     scores = {}
     for metric, (label, signature_) in zip(metrics, signatures.items()):
         first, second = results[label]
@@ -176,6 +187,7 @@ def paired(name, rng, words, sentences, first_errors, second_errors):
             "first": [first.mean, first.ci],
             "second": [float(second.mean), float(second.ci)],
             "p": second.p_value,
+            "randomization": [strict[label][1].p_value, with_equal[label][1].p_value],
         }
         scores[metric]["first"] = [float(value) for value in scores[metric]["first"]]
     return {"name": name, "reference": reference, "first": systems[0][1], "second": systems[1][1], "scores": scores}

@@ -15,5 +15,12 @@ TEST(Pcg64, DrawsWhatNumPyDraws) {
   }
 }
 
+TEST(Pcg64, ThrowsTheCoinsOfNumPy) {
+  for (const auto& item : metric_goldens()["coins"]) {
+    Pcg64 random(item[0].get<uint64_t>());
+    for (const auto& expected : item[1]) EXPECT_EQ(random.coin(), expected.get<bool>()) << item;
+  }
+}
+
 }  // namespace
 }  // namespace sixfold

@@ -74,22 +74,29 @@ TEST_F(Evaluate, ComparesTwoSystems) {
     bad += (i % 2 == 0 ? "a dog came by" : line) + "\n";
   }
   const std::string base = "evaluate --reference " + file("r", reference) + " --hypothesis " + file("g", good);
-  const Outcome text = sixfold(base + " --compare " + file("b", bad) + " --metric bleu --samples 300");
+  const Outcome text = sixfold(base + " --compare " + file("b", bad) + " " + file("s", good) +
+                               " --metric bleu --samples 300 --trials 500");
   EXPECT_EQ(text.status, 0) << text.text;
-  EXPECT_NE(text.text.find("(μ = "), std::string::npos) << text.text;
-  EXPECT_NE(text.text.find("p = 0.0033 (paired bootstrap, 300 samples)"), std::string::npos) << text.text;
-  EXPECT_NE(text.text.find("BLEU|nrefs:1|bs:300|seed:12345|case:mixed|"), std::string::npos) << text.text;
+  const std::string g = folder_ / "g";
+  EXPECT_NE(text.text.find("| system | BLEU | p |\n|---|---:|---:|\n| " + g + " | 9"), std::string::npos)
+      << text.text;
+  EXPECT_NE(text.text.find(" | 0.0020 * |\n"), std::string::npos) << text.text;
+  EXPECT_NE(text.text.find(" | 1.0000 |\n"), std::string::npos) << "the same text differs in nothing\n"
+                                                                << text.text;
+  EXPECT_NE(text.text.find("p: of the difference from " + g +
+                           ", by approximate randomization of 60 lines (500 trials).\n*: p < 0.05, adjusted by "
+                           "Holm's method for 2 comparisons in each column.\nBLEU|nrefs:1|bs:300|seed:12345|"),
+            std::string::npos)
+      << text.text;
   const auto json = nlohmann::json::parse(
       sixfold(base + " --compare " + file("b", bad) + " --metric bleu --samples 300 --format json").text);
   ASSERT_EQ(json.size(), 2u);
   EXPECT_EQ(json[0].at("n_bootstrap"), 300);
-  EXPECT_LT(json[1].at("p_value").get<double>(), 0.01);
+  EXPECT_FALSE(json[0].contains("p_value"));
+  EXPECT_EQ(json[1].at("p_value"), 0.0001);
+  EXPECT_EQ(json[1].at("significant"), true);
+  EXPECT_EQ(json[1].at("bootstrap_p_value"), 0.0033);
   EXPECT_GT(json[1].at("confidence_var").get<double>(), 1);
-  const Outcome same = sixfold(base + " --compare " + file("g", good) + " --metric bleu --samples 100");
-  EXPECT_NE(same.text.find("difference +0.0, p = 0.0099 (paired bootstrap, 100 samples; both score the same in "
-                           "every sample, so p has no meaning)"),
-            std::string::npos)
-      << same.text;
   EXPECT_NE(sixfold(base + " --confidence --metric chrf").text.find(" ± "), std::string::npos);
   expect_error(sixfold(base + " --compare " + file("short", "one\n")), "line n of both");
 }
@@ -103,7 +110,7 @@ TEST_F(Evaluate, ComparesAsSacreBleu) {
     };
     const auto reports = nlohmann::json::parse(sixfold("evaluate -r " + lines("reference") + " --hypothesis " +
                                                        lines("first") + " --compare " + lines("second") +
-                                                       " --metric bleu,chrf,chrf++ --format json")
+                                                       " --metric bleu,chrf,chrf++ --trials 2000 --format json")
                                                    .text);
     ASSERT_EQ(reports.size(), 6u);
     size_t i = 0;
@@ -112,10 +119,75 @@ TEST_F(Evaluate, ComparesAsSacreBleu) {
       std::string signature = reports[i].at("signature");
       signature.erase(signature.find("sixfold-"));
       EXPECT_EQ(signature + "V", golden["signature"]);
-      EXPECT_EQ(reports[i + 1].at("p_value"), std::round(golden["p"].get<double>() * 1e4) / 1e4);
+      const auto rounded = [](const nlohmann::json& p) { return std::round(p.get<double>() * 1e4) / 1e4; };
+      EXPECT_EQ(reports[i + 1].at("bootstrap_p_value"), rounded(golden["p"]));
+      EXPECT_EQ(reports[i + 1].at("p_value"), rounded(golden["randomization"][1]));
       i += 2;
     }
   }
+}
+
+/// What one comparison finds, two may not: 0.04 is not below half of 0.05.
+TEST_F(Evaluate, AdjustsForTheNumberOfComparisons) {
+  std::string reference, first, second;
+  for (int i = 0; i < 6; ++i) {
+    reference += "yes\n";
+    first += "no\n";
+    second += "yes\n";
+  }
+  // Of 2^6 ways to swap six lines, two have a difference as large: 0.03.
+  const std::string base = "evaluate --metric exact_match -r " + file("r", reference) + " --hypothesis " +
+                           file("a", first) + " --format json --compare " + file("b", second);
+  const auto one = nlohmann::json::parse(sixfold(base).text);
+  EXPECT_NEAR(one[1].at("p_value").get<double>(), 2.0 / 64, 0.01);
+  EXPECT_EQ(one[1].at("significant"), true);
+  const auto two = nlohmann::json::parse(sixfold(base + " " + file("c", second)).text);
+  for (size_t i : {1, 2}) {
+    EXPECT_EQ(two[i].at("p_value"), one[1].at("p_value"));
+    EXPECT_NEAR(two[i].at("adjusted_p_value").get<double>(), 2 * one[1].at("p_value").get<double>(), 2e-4);
+    EXPECT_EQ(two[i].at("significant"), false);
+  }
+}
+
+TEST_F(Evaluate, ScoresSystemsOfSeveralRuns) {
+  const auto run = [&](const std::string& name, int period) {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += i % period == period - 1 ? "wrong\n" : fmt::format("right {}\n", i);
+    return file(name, text);
+  };
+  const std::string reference = run("r", 1000), a = run("a1", 2) + "," + run("a2", 4) + "," + run("a3", 5),
+                    b = run("b1", 8) + "," + run("b2", 10) + "," + run("b3", 20);
+  const std::string base = "evaluate --metric exact_match -r " + reference + " --hypothesis " + a;
+  const auto json = nlohmann::json::parse(sixfold(base + " --compare " + b + " --format json").text);
+  EXPECT_EQ(json[0].at("runs"), (nlohmann::json{50.0, 75.0, 80.0}));
+  EXPECT_EQ(json[0].at("score"), 68.3);
+  EXPECT_EQ(json[0].at("standard_deviation"), 16.1);
+  EXPECT_EQ(json[1].at("runs"), (nlohmann::json{87.5, 90.0, 95.0}));
+  // scipy.stats.ttest_ind([50, 75, 80], [87.5, 90, 95], equal_var=False): 0.1295; the lines alone would differ.
+  EXPECT_EQ(json[1].at("p_value"), 0.1295);
+  EXPECT_EQ(json[1].at("significant"), false);
+  const Outcome table = sixfold(base);
+  EXPECT_NE(table.text.find("| " + a + " | 68.3 ± 16.1 |\n\n±: standard deviation of the runs of a system.\n"),
+            std::string::npos)
+      << table.text;
+  const auto few =
+      nlohmann::json::parse(sixfold("evaluate --metric exact_match -r " + reference + " --hypothesis " +
+                                    run("x", 2) + "," + run("y", 3) + " --compare " + b + " --format json")
+                                .text);
+  EXPECT_FALSE(few[1].contains("p_value")) << "two runs do not tell how far runs are apart";
+  EXPECT_FALSE(few[1].contains("significant"));
+  // A comma may also belong to a name.
+  EXPECT_EQ(sixfold("evaluate --metric exact_match -r " + reference + " --hypothesis " + run("x,y", 2)).status,
+            0);
+}
+
+TEST_F(Evaluate, RefusesAFileThatIsGivenTwice) {
+  const std::string other = file("other", "the cat\na dog\n");
+  expect_error(sixfold(files_ + " --compare " + hypothesis_), "are the same file; name each output once");
+  expect_error(sixfold(files_ + " --compare " + other + " " + folder_.path().string() + "/./other"),
+               "are the same file");
+  expect_error(sixfold(files_ + "," + hypothesis_), "are the same file");
+  expect_error(sixfold(files_ + " --compare " + other + ",nowhere"), "nowhere: can't be read");
 }
 
 TEST_F(Evaluate, TakesSeveralReferencesAfterOneOption) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -87,7 +88,13 @@ TEST_F(SweepCommand, GoesOnWhereItWasStopped) {
   EXPECT_EQ(fs::last_write_time(model_of("base")), written);
 
   fs::remove_all(output_ + "/wide");  // as if it had not begun yet
-  const Outcome longer = sweep(sweep_);
+  // The learning rates of the others are those of a run that was to end at update 4.
+  expect_error(sweep(sweep_),
+               "base and " + output_ +
+                   "/wide differ in what was changed during the training (train.updates from 4 to 6 after "
+                   "update 4, and nothing)");
+  EXPECT_FALSE(fs::exists(output_ + "/wide"));
+  const Outcome longer = sweep(sweep_ + " --may-differ changes");
   ASSERT_EQ(longer.status, 0) << longer.text;
   EXPECT_TRUE(says(longer, "resuming from " + output_ + "/base/checkpoints/update-000000004")) << longer.text;
   EXPECT_TRUE(says(longer, "wide: there is no checkpoint to resume from yet")) << longer.text;
@@ -162,10 +169,141 @@ TEST_F(SweepCommand, AnInterruptStopsItAndTheSameCommandResumes) {
   for (const auto& entry : fs::directory_iterator(output_ + "/base/checkpoints"))
     checkpoint = std::max(checkpoint, entry.path().string());
   const int updates = std::stoi(checkpoint.substr(checkpoint.rfind('-') + 1)) + 2;
-  const Outcome resumed = sweep(sweep_ + setting + " train.updates=" + std::to_string(updates));
+  const Outcome resumed =
+      sweep(sweep_ + " --may-differ changes" + setting + " train.updates=" + std::to_string(updates));
   ASSERT_EQ(resumed.status, 0) << resumed.text;
   EXPECT_TRUE(says(resumed, "resuming from " + checkpoint)) << resumed.text;
   for (const auto& row : rows()) EXPECT_EQ(row.at("updates"), updates);
+}
+
+/// The means of table.json are those of the runs, and each run is what `train` makes with its seed.
+TEST_F(SweepCommand, SeedsGiveMeansAndDeviations) {
+  const std::string test = " --test " + (folder_ / "valid.a") + "," + (folder_ / "valid.b");
+  ASSERT_EQ(sweep(sweep_).status, 0);
+  const auto written = fs::last_write_time(model_of("base"));
+  const Outcome outcome = sweep(sweep_ + test + " --seeds 3");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_TRUE(says(outcome, "recipe 1 of 3, base, seed 1: already trained")) << outcome.text;
+  EXPECT_EQ(fs::last_write_time(model_of("base")), written) << "more seeds keep the runs that there are";
+  for (const char* part : {"±: standard deviation", "adjusted by Holm's method for 2 comparisons",
+                           "approximate randomization over the lines"})
+    EXPECT_TRUE(says(outcome, part)) << part << "\n" << outcome.text;
+  for (const auto& row : rows()) {
+    const auto& runs = row.at("runs");
+    ASSERT_EQ(runs.size(), 3u);
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(runs[i].at("seed"), i + 1);
+    EXPECT_EQ(runs[1].at("run"), output_ + "/" + row.at("name").get<std::string>() + ".seed-2");
+    const auto value = [&](size_t i) { return runs[i].at("validation").at("perplexity").get<double>(); };
+    const double mean = (value(0) + value(1) + value(2)) / 3;
+    double squares = 0;
+    for (size_t i = 0; i < 3; ++i) squares += (value(i) - mean) * (value(i) - mean);
+    const auto& found = row.at("means").at("validation_perplexity");
+    EXPECT_NEAR(found.at("mean").get<double>(), mean, 1e-9);
+    EXPECT_NEAR(found.at("standard_deviation").get<double>(), std::sqrt(squares / 2), 1e-9);
+    EXPECT_EQ(found.contains("p_value"), row.at("name") != "base");
+    EXPECT_FALSE(row.at("means").at("updates").contains("p_value")) << "seeds do not decide it";
+  }
+  const Outcome alone = sixfold("train " + (output_ + "/base/config.json") + " --output " +
+                                (folder_ / "alone") + " --set train.seed=2");
+  ASSERT_EQ(alone.status, 0) << alone.text;
+  EXPECT_TRUE(read_file(folder_ / "alone/model/model.safetensors") == read_file(model_of("base.seed-2")));
+  EXPECT_NE(read_file(output_ + "/table.svg").find("class=\"line0\""), std::string::npos);
+  const Outcome two = sweep(sweep_ + " --seeds 2");
+  EXPECT_TRUE(
+      says(two, "Differences may be due to the seeds; they are tested from 3 trainings of each recipe on"))
+      << two.text;
+  EXPECT_FALSE(rows()[1].at("means").at("validation_perplexity").contains("p_value"));
+}
+
+/// A run that was killed goes on, whichever seed it has, and the result is that of a sweep that was not.
+TEST_F(SweepCommand, ResumesInTheMiddleOfTheSeeds) {
+  const std::string several = sweep_ + " --seeds 2", whole = folder_ / "whole";
+  ASSERT_EQ(sweep(several).status, 0);
+  fs::copy(output_, whole, fs::copy_options::recursive);
+  // What a kill leaves behind: no model, and the checkpoint before the last.
+  fs::remove_all(output_ + "/heads-1.seed-2/model");
+  fs::remove_all(output_ + "/heads-1.seed-2/checkpoints/update-000000006");
+  fs::remove_all(output_ + "/wide.seed-2");
+  const Outcome resumed = sweep(several);
+  ASSERT_EQ(resumed.status, 0) << resumed.text;
+  EXPECT_TRUE(says(resumed, "recipe 1 of 3, base, seed 2: already trained")) << resumed.text;
+  EXPECT_TRUE(says(resumed, "resuming from " + output_ + "/heads-1.seed-2/checkpoints/update-000000004"))
+      << resumed.text;
+  for (const char* name : {"base.seed-2", "heads-1.seed-2", "wide.seed-2"})
+    EXPECT_TRUE(read_file(model_of(name)) == read_file(whole + "/" + name + "/model/model.safetensors"))
+        << name;
+}
+
+TEST_F(SweepCommand, ARowThatIsNotWholeIsNotTested) {
+  write_file_atomically(folder_ / "some.yaml",
+                        "base:\n" + config(2) +
+                            "seeds: 3\nrows: {found: {}, lost: {data.train: [no.a, no.b]}, "
+                            "other: {model.heads: 1}}\n");
+  const Outcome outcome = sweep(folder_ / "some.yaml");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_TRUE(says(outcome, "3 of 9 trainings failed: lost, lost.seed-2, lost.seed-3; ")) << outcome.text;
+  EXPECT_NE(read_file(output_ + "/table.md").find("| seed 1 failed: "), std::string::npos);
+  EXPECT_FALSE(rows()[1].contains("means"));
+  EXPECT_TRUE(rows()[2].at("means").at("validation_perplexity").contains("p_value"));
+  fs::remove_all(output_ + "/other.seed-3");
+  fs::create_symlink("other.seed-3", output_ + "/other.seed-3");
+  sweep(folder_ / "some.yaml");
+  EXPECT_EQ(rows()[2].at("runs")[1].at("finished"), true);
+  EXPECT_FALSE(rows()[2].at("means").at("validation_perplexity").contains("p_value"));
+}
+
+TEST_F(SweepCommand, FoldersOfSeedsBelongToOneRecipe) {
+  write_file_atomically(folder_ / "twice.yaml", "base:\n" + config(2) + "rows: {a.seed-2: {}, a: {}}\n");
+  expect_error(sweep(folder_ / "twice.yaml" + " --seeds 2"),
+               "twice.yaml: a: seed 2 needs the folder " + output_ + "/a.seed-2, which another recipe has");
+  expect_error(sweep(sweep_ + " --seeds 0"), "--seeds");
+  EXPECT_FALSE(fs::exists(output_));
+}
+
+/// Whatever else decides a result has to be the same, or be stated. A run that another version made, or another
+/// processor, is imitated by its records.
+TEST_F(SweepCommand, RowsThatDifferInWhatIsNotStatedAreRefused) {
+  const std::string command = sweep_ + " --set train.updates=2";
+  ASSERT_EQ(sweep(command).status, 0);
+  const std::string records = output_ + "/wide/model/provenance.json", whole = read_file(records);
+  const auto step = nlohmann::json::parse(whole).back();
+  const auto change = [&](const std::string& key, const nlohmann::json& value) {
+    auto steps = nlohmann::json::parse(whole);
+    steps.back()[key] = value;
+    write_file_atomically(records, steps.dump());
+  };
+  const auto refused = [&](const std::string& name, const std::string& what) {
+    const std::string table = read_file(output_ + "/table.json");
+    const Outcome outcome = sweep(command);
+    expect_error(outcome, output_ + "/base and " + output_ + "/wide differ in " + what);
+    EXPECT_TRUE(says(outcome, "--may-differ " + name)) << outcome.text;
+    EXPECT_EQ(read_file(output_ + "/table.json"), table);
+    const Outcome allowed = sweep(command + " --may-differ " + name);
+    EXPECT_EQ(allowed.status, 0) << allowed.text;
+    EXPECT_TRUE(says(allowed, "model.d_ff 32, " + name)) << "the table states it\n" << allowed.text;
+  };
+  change("version", "0.1.0");
+  refused("version", "the version of Sixfold (" + step.at("version").get<std::string>() +
+                         ", and 0.1.0), which no recipe states");
+  change("precision", "bf16");
+  refused("precision",
+          "the precision (fp32, and bf16), which no recipe states, so that they can't be compared. "
+          "State it in the recipes (train.precision), remove the folder");
+  change("instruction_set", "cpu, NEON");
+  refused("instruction_set", "the instruction set (");
+  EXPECT_EQ(sweep(command + " --other-processor").status, 0);
+  change("changes", {{{"update", 1}, {"what", "schedule.learning_rate"}, {"from", "1"}, {"to", "0"}}});
+  refused("changes",
+          "what was changed during the training (nothing, and schedule.learning_rate from 1 to 0 "
+          "after update 1)");
+  auto text = step.at("text");
+  text[0]["hash"] = "0";
+  for (const char* file : {"train.a", "train.b"}) fs::remove(folder_ / file);  // which would tell
+  change("text", text);
+  refused("text", "the training text (");
+  write_file_atomically(records, whole);
+  EXPECT_EQ(sweep(command).status, 0);
+  expect_error(sweep(command + " --may-differ weather"), "--may-differ");
 }
 
 TEST_F(SweepCommand, AFailureDoesNotStopTheOthers) {

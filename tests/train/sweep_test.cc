@@ -142,6 +142,70 @@ TEST_F(SweepTest, AWrongConfigIsNamedWithItsRow) {
   EXPECT_NE(message_of(1).find("sweep.yaml:4: unknown key 'model.head'"), std::string::npos) << message_of(1);
 }
 
+TEST_F(SweepTest, AGridHasARowForEachCombination) {
+  const auto rows =
+      read_sweep({write("sweep.yaml", std::string("base:\n") + "  data: {train: [a, b]}\n"
+                                                               "  train: {updates: 5}\n"
+                                                               "seeds: 4\n"
+                                                               "rows: {paper: {}}\n"
+                                                               "grid:\n"
+                                                               "  schedule.learning_rate: [1e-3, 3e-3]\n"
+                                                               "  model: {heads: [1, 2, 4]}\n")});
+  std::vector<std::string> names;
+  for (const SweepRow& row : rows) {
+    names.push_back(row.name);
+    EXPECT_EQ(row.seeds, 4);
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"paper", "learning_rate-1e-3+heads-1", "learning_rate-1e-3+heads-2",
+                                      "learning_rate-1e-3+heads-4", "learning_rate-3e-3+heads-1",
+                                      "learning_rate-3e-3+heads-2", "learning_rate-3e-3+heads-4"}));
+  EXPECT_EQ(rows[5].changes, "schedule.learning_rate 3e-3, model.heads 2");
+  EXPECT_EQ(rows[5].changed_keys, (std::vector<std::string>{"schedule.learning_rate", "model.heads"}));
+  EXPECT_EQ(options_of(rows[5]).model.heads, 2);
+  EXPECT_EQ(options_of(rows[5]).schedule.learning_rate, 3e-3);
+  EXPECT_EQ(read_sweep({write("alone.yaml", "base: {}\ngrid: {model.heads: [1]}\n")}).size(), 1u);
+  EXPECT_FALSE(read_sweep({write("once.yaml", "base: {}\nrows: {a: {}}\n")})[0].seeds.has_value());
+}
+
+/// Names tell which key has the value, and are those of folders.
+TEST_F(SweepTest, NamesOfAGridAreThoseOfKeysAndValues) {
+  const auto names = [&](const std::string& grid) {
+    std::vector<std::string> all;
+    for (const SweepRow& row : read_sweep({write("sweep.yaml", "base: {}\ngrid: {" + grid + "}\n")}))
+      all.push_back(row.name);
+    return all;
+  };
+  EXPECT_EQ(names("data.train: [[a/b.en, b.de], c.tsv]"),
+            (std::vector<std::string>{"train-_a_b.en__b.de_", "train-c.tsv"}));
+  EXPECT_EQ(names("model.dropout: [0.1], classifier.dropout: [0.2]"),
+            std::vector<std::string>{"model.dropout-0.1+classifier.dropout-0.2"});
+}
+
+TEST_F(SweepTest, GridsAndSeedsHaveBounds) {
+  const auto expect = [&](const std::string& text, const std::string& part) {
+    EXPECT_NE(message("base: {}\n" + text).find(part), std::string::npos) << message("base: {}\n" + text);
+  };
+  expect("grid: {}\n", "grid: expected keys with lists of values");
+  expect("grid: {model.heads: 4}\n", "sweep.yaml:2: grid.model.heads: expected a list of values");
+  expect("grid: {model.heads: []}\n", "grid.model.heads: expected a list of values");
+  expect("grid: {model.heads: [{a: 1}]}\n", "expected a value, found a group");
+  expect("grid: {model.heads: [1], model: {heads: [2]}}\n", "the key 'model.heads' occurs twice");
+  expect("grid: {model.heads: [1, 1]}\n", "are both named 'heads-1'");
+  expect("grid: {a: [1/2, 1_2]}\n", "are both named 'a-1_2'");
+  expect("rows: {a: {}}\nseeds: 0\n", "seeds: expected");
+  expect("rows: {a: {}}\nseeds: 101\n", "seeds: expected");
+  expect("rows: {" + std::string(201, 'a') + ": {}}\n", "has 201 characters");
+  const auto grid = [](int keys) {
+    std::string text = "grid: {";
+    for (int i = 0; i < keys; ++i) text += fmt::format("k{}: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], ", i);
+    return text + "}\n";
+  };
+  EXPECT_EQ(read_sweep({write("sweep.yaml", "base: {}\n" + grid(3))}).size(), 1000u);
+  expect(grid(4), "its lists make more than 1000 rows");
+  expect(grid(30), "its lists make more than 1000 rows");
+}
+
 /// All recipes that come with the program.
 std::vector<std::string> all_recipes() {
   std::vector<std::string> files;

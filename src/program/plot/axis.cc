@@ -60,7 +60,8 @@ std::vector<double> Axis::marks(int wanted) const {
 std::vector<double> ticks(double low, double high, int wanted) {
   require(std::isfinite(low) && std::isfinite(high) && low <= high && wanted >= 1, "no ticks from {} to {}",
           low, high);
-  if (low == high) return {low};
+  // Steps of a narrower range would be lost in rounding.
+  if (high - low <= 1e-12 * std::max(std::abs(low), std::abs(high))) return {low};
   const double raw = (high - low) / wanted, power = std::pow(10, std::floor(std::log10(raw)));
   double step = 10 * power;
   for (const double factor : {5.0, 2.0, 1.0})

@@ -14,7 +14,8 @@ namespace {
 
 constexpr double margin = 20, gap = 26;
 constexpr double label_size = 11;
-constexpr double most_name_width = 260, plot_width = 170, value_width = 62, row_height = 22, axis_height = 24;
+constexpr double most_name_width = 260, plot_width = 170, least_value_width = 62, most_value_width = 150,
+                 row_height = 22, axis_height = 24;
 
 void check(const std::vector<std::string>& names, const std::vector<DotPanel>& panels) {
   require(!names.empty() && !panels.empty(), "there is nothing to draw");
@@ -22,9 +23,28 @@ void check(const std::vector<std::string>& names, const std::vector<DotPanel>& p
   for (const DotPanel& panel : panels) {
     require(panel.values.size() == names.size(), "panel '{}' has {} values for {} names", panel.title,
             panel.values.size(), names.size());
+    for (const size_t size : {panel.deviations.size(), panel.texts.size()})
+      require(size == 0 || size == names.size(), "panel '{}' has {} deviations or texts for {} names",
+              panel.title, size, names.size());
     any = any || std::ranges::any_of(panel.values, [](double value) { return std::isfinite(value); });
   }
   require(any, "there is nothing to draw");
+}
+
+double deviation_of(const DotPanel& panel, size_t index) {
+  return panel.deviations.empty() ? 0 : panel.deviations[index];
+}
+
+std::string text_of(const DotPanel& panel, size_t index) {
+  return panel.texts.empty() ? fmt::format("{:.{}f}", panel.values[index], panel.digits) : panel.texts[index];
+}
+
+/// The width of the texts beside the dots, with a gap.
+double value_width(const DotPanel& panel) {
+  double width = least_value_width;
+  for (size_t i = 0; i < panel.values.size(); ++i)
+    if (std::isfinite(panel.values[i])) width = std::max(width, text_width(text_of(panel, i), label_size) + 8);
+  return std::min(width, most_value_width);
 }
 
 /// The range of a panel's values, with some air on both sides, but not beyond zero. A value that all share lies
@@ -33,9 +53,12 @@ struct Scale {
   double low = 0, high = 1;
   std::optional<double> only;
 
-  explicit Scale(const std::vector<double>& values) {
+  explicit Scale(const DotPanel& panel) {
     std::vector<double> finite;
-    std::ranges::copy_if(values, std::back_inserter(finite), [](double value) { return std::isfinite(value); });
+    for (size_t i = 0; i < panel.values.size(); ++i)
+      for (const double side : {-1, 1})
+        if (const double end = panel.values[i] + side * deviation_of(panel, i); std::isfinite(end))
+          finite.push_back(end);
     if (finite.empty()) return;
     low = *std::ranges::min_element(finite);
     high = *std::ranges::max_element(finite);
@@ -51,8 +74,9 @@ struct Scale {
 
 void draw_panel(Svg& svg, const DotPanel& panel, const std::vector<std::string>& names, double x, double top) {
   const double height = row_height * static_cast<double>(names.size());
-  const Scale scale(panel.values);
-  svg.text(x, top - 10, elided(panel.title, label_size, plot_width + value_width),
+  const Scale scale(panel);
+  const double texts_width = value_width(panel);
+  svg.text(x, top - 10, elided(panel.title, label_size, plot_width + texts_width),
            {.size = label_size, .css = "ink strong"}, panel.title);
   svg.rect({x, top, plot_width, height}, "panel", 0.5);
   double free_from = x - 20;
@@ -65,7 +89,7 @@ void draw_panel(Svg& svg, const DotPanel& panel, const std::vector<std::string>&
     svg.polyline(line, {"grid", 1});
     const double half = text_width(texts[i], label_size) / 2;
     if ((i > 0 && texts[i] == texts[i - 1]) || at - half < free_from ||
-        at + half > x + plot_width + value_width)
+        at + half > x + plot_width + texts_width)
       continue;
     svg.text(at, top + height + label_size + 5, texts[i],
              {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
@@ -76,9 +100,14 @@ void draw_panel(Svg& svg, const DotPanel& panel, const std::vector<std::string>&
     const Point row[] = {{x, y}, {x + plot_width, y}};
     svg.polyline(row, {"grid", 0.6});
     if (!std::isfinite(panel.values[i])) continue;
-    const std::string text = fmt::format("{:.{}f}", panel.values[i], panel.digits);
+    const std::string text = text_of(panel, i);
+    if (const double deviation = deviation_of(panel, i); deviation > 0) {
+      const Point bar[] = {{x + plot_width * scale.place(panel.values[i] - deviation), y},
+                           {x + plot_width * scale.place(panel.values[i] + deviation), y}};
+      svg.polyline(bar, {"line0", 2});
+    }
     svg.dot({x + plot_width * scale.place(panel.values[i]), y}, 4.5, "area0", names[i] + ": " + text);
-    svg.text(x + plot_width + 8, y + label_size * 0.35, elided(text, label_size, value_width - 8),
+    svg.text(x + plot_width + 8, y + label_size * 0.35, elided(text, label_size, texts_width - 8),
              {.size = label_size, .css = "muted"}, text);
   }
 }
@@ -92,8 +121,8 @@ std::string dots_svg(const std::string& title, const std::vector<std::string>& n
   for (const std::string& name : names)
     name_width = std::max(name_width, text_width(elided(name, label_size, most_name_width), label_size));
   const double left = margin + name_width + gap / 2;
-  const double panel_width = plot_width + value_width + gap;
-  const double width = left + panel_width * static_cast<double>(panels.size()) - gap + margin;
+  double width = left - gap + margin;
+  for (const DotPanel& panel : panels) width += plot_width + value_width(panel) + gap;
   Svg svg;
   const double top = draw_title(svg, title, margin, margin, width - 2 * margin) + 44;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -101,8 +130,11 @@ std::string dots_svg(const std::string& title, const std::vector<std::string>& n
     svg.text(margin, y + label_size * 0.35, elided(names[i], label_size, most_name_width), {.size = label_size},
              names[i]);
   }
-  for (size_t i = 0; i < panels.size(); ++i)
-    draw_panel(svg, panels[i], names, left + panel_width * static_cast<double>(i), top);
+  double x = left;
+  for (const DotPanel& panel : panels) {
+    draw_panel(svg, panel, names, x, top);
+    x += plot_width + value_width(panel) + gap;
+  }
   const double height = top + row_height * static_cast<double>(names.size()) + axis_height + margin;
   return svg.finish(width, height, title, theme);
 }

@@ -26,6 +26,14 @@ TEST(Dots, HaveOneForEachValue) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
+/// Values may differ by rounding alone.
+TEST(Dots, ARangeMayBeNarrow) {
+  const double value = 0.034176;
+  const std::string svg = dots_svg("Sweep", {"a", "b"}, {{"sizes", {value, std::nextafter(value, 1)}, 3}});
+  EXPECT_EQ(count(svg, "<circle"), 2u);
+  EXPECT_EQ(overlapping(svg), "");
+}
+
 TEST(Dots, NothingTouchesWithAnyValues) {
   for (const double value : {0.0, -3.0, 1e-9, 123456.789, 1e12}) {
     const std::string svg = dots_svg(
@@ -66,11 +74,34 @@ TEST(Dots, ALongTitleIsBroken) {
   EXPECT_EQ(overlapping(svg), "");
 }
 
+/// A deviation is a line around the dot, which the axis contains.
+TEST(Dots, HaveErrorBars) {
+  const std::string svg = dots_svg("Sweep", names,
+                                   {{.title = "BLEU",
+                                     .values = {30, NAN, 50},
+                                     .digits = 1,
+                                     .deviations = {10, 0, 0},
+                                     .texts = {"30.0 ± 10.0 *", "", "50.0 ± 0.0"}}});
+  EXPECT_TRUE(well_formed(svg));
+  EXPECT_EQ(overlapping(svg), "");
+  EXPECT_EQ(count(svg, "class=\"line0\""), 1u);
+  EXPECT_EQ(count(svg, "<circle"), 2u);
+  EXPECT_NE(svg.find(">30.0 ± 10.0 *</text>"), std::string::npos) << svg;
+  std::smatch bar, dots;
+  const std::regex line("class=\"line0\"[^>]*points=\"([0-9.]+),[0-9.]+ ([0-9.]+),"), dot("cx=\"([0-9.]+)\"");
+  ASSERT_TRUE(std::regex_search(svg, bar, line)) << svg;
+  ASSERT_TRUE(std::regex_search(svg, dots, dot));
+  const double left = std::stod(bar[1]), right = std::stod(bar[2]), centre = std::stod(dots[1]);
+  EXPECT_NEAR(left + right, 2 * centre, 0.3);
+  EXPECT_NEAR((right - left) / 2, 170 * 10 / (30 * 1.16), 1);  // 20 to 50 with air of 8 % on both sides
+}
+
 TEST(Dots, NeedSomethingToDraw) {
   EXPECT_NE(error_message([] { dots_svg("", {}, {{"BLEU", {}}}); }), "");
   EXPECT_NE(error_message([] { dots_svg("", {"a"}, {}); }), "");
   EXPECT_NE(error_message([] { dots_svg("", {"a"}, {{"BLEU", {NAN}}}); }), "");
   EXPECT_NE(error_message([] { dots_svg("", {"a"}, {{"BLEU", {1, 2}}}); }), "");
+  EXPECT_NE(error_message([] { dots_svg("", {"a"}, {{"BLEU", {1}, 1, {1, 2}}}); }), "");
 }
 
 }  // namespace
