@@ -12,6 +12,7 @@
 #include "base/plural.h"
 #include "data/image_reader.h"
 #include "data/lines.h"
+#include "metrics/calibration.h"
 #include "metrics/classification.h"
 #include "metrics/evaluation.h"
 #include "metrics/metrics.h"
@@ -19,6 +20,7 @@
 #include "program/kit/label_files.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
+#include "program/rated_lines.h"
 #include "program/squad_answers.h"
 #include "text/utf8.h"
 
@@ -43,7 +45,7 @@ struct EvaluateSettings {
   InvalidUtf8 invalid = InvalidUtf8::error;
   ChosenNames metrics;
   MetricOptions options;
-  bool confidence = false;
+  bool confidence = false, line_confidence = false;
   BootstrapOptions bootstrap;
   ReportFormat format = ReportFormat::text;
   int width = 1;
@@ -63,6 +65,7 @@ struct EvaluateSettings {
 struct EvaluatedText {
   std::vector<std::vector<std::string>> systems;  // one system, or the two to compare
   References references;
+  std::optional<RatedLines> rated = {};  // those of the only system
 };
 
 struct Report {
@@ -136,7 +139,8 @@ EvaluatedText read_texts(const EvaluateSettings& settings) {
     for (const MetricEntry* row : settings.rows) require_references(text.references.back(), path, row->content);
   }
   for (const std::string& path : paths) {
-    const auto& lines = text.systems.emplace_back(read_text(path, settings));
+    if (settings.line_confidence) text.rated = read_rated_lines(path);
+    const auto& lines = text.systems.emplace_back(text.rated ? text.rated->texts : read_text(path, settings));
     if (settings.compares_only(LineContent::label))
       for (const std::string& reference : settings.references)
         refuse_names_beside_numbers(lines, path, reference);
@@ -220,6 +224,37 @@ nlohmann::ordered_json json_object(const Report& report, size_t index, const Eva
   return object;
 }
 
+/// How well the confidence of lines tells their chrF: the correlations, if they are defined, and the calibration
+/// error.
+struct ConfidenceReport {
+  std::optional<double> own, of_log_probability;
+  double calibration_error = 0;
+  size_t lines = 0;
+
+  ConfidenceReport(const RatedLines& rated, const References& references) {
+    const LineRatings ratings = ratings_of(rated, references);
+    own = correlation(ratings.confidence, ratings.chrf);
+    of_log_probability = correlation(ratings.mean_log_probability, ratings.chrf);
+    calibration_error = sixfold::calibration_error(reliability(ratings.confidence, ratings.chrf));
+    lines = ratings.chrf.size();
+  }
+  std::string text() const {
+    const auto shown = [](std::optional<double> r) { return r ? fmt::format("{:.3f}", *r) : "not defined"; };
+    return fmt::format(
+        "confidence: correlation with chrF of lines = {} (mean log-probability: {}), calibration error = {:.3f}, "
+        "{}\n",
+        shown(own), shown(of_log_probability), calibration_error, counted(lines, "line"));
+  }
+  nlohmann::ordered_json json() const {
+    const auto number = [](std::optional<double> r) { return r ? nlohmann::ordered_json(*r) : nullptr; };
+    return {{"name", "confidence"},
+            {"correlation", number(own)},
+            {"correlation_of_mean_log_probability", number(of_log_probability)},
+            {"calibration_error", calibration_error},
+            {"lines", lines}};
+  }
+};
+
 void run(EvaluateSettings& settings) {
   const BleuOptions& bleu = settings.options.bleu;
   require(
@@ -236,18 +271,25 @@ void run(EvaluateSettings& settings) {
   for (const std::string& name : settings.metrics.chosen)
     if (const MetricEntry* row = &metric_named(name); std::ranges::count(settings.rows, row) == 0)
       settings.rows.push_back(row);
+  require(!settings.line_confidence || (settings.other.empty() && settings.compares_only(LineContent::text)),
+          "--line-confidence is for translations of one system; leave out --compare, and metrics of labels and "
+          "answers");
   const EvaluatedText text = read_texts(settings);
   std::vector<Report> reports;
   for (const MetricEntry* row : settings.rows) reports.push_back(evaluate(*row, settings, text));
 
+  std::optional<ConfidenceReport> rated;
+  if (text.rated) rated.emplace(*text.rated, text.references);
   TextOutput output("-");
   if (settings.format == ReportFormat::json) {
     auto objects = nlohmann::ordered_json::array();
     for (const Report& report : reports)
       for (size_t i = 0; i < report.systems.size(); ++i) objects.push_back(json_object(report, i, settings));
+    if (rated) objects.push_back(rated->json());
     output.write((objects.size() == 1 ? objects[0] : objects).dump(1) + "\n");
   } else {
     for (const Report& report : reports) output.write(text_lines(report, settings));
+    if (rated) output.write(rated->text());
   }
   output.close();
 }
@@ -278,6 +320,9 @@ void add_evaluate(CLI::App& app) {
   add_invalid_utf8_option(command, settings->invalid);
   command.add_flag("--confidence", settings->confidence,
                    "print the mean and 95 % confidence interval of each score, by bootstrap resampling");
+  command.add_flag("--line-confidence", settings->line_confidence,
+                   "the hypotheses are the output of 'sixfold translate --confidence --format jsonl': print how "
+                   "well the confidence of each line tells its chrF");
   add_value_option(command, "--samples", settings->bootstrap.samples, "number of bootstrap samples",
                    between(1, 1'000'000));
   add_value_option(command, "--seed", settings->bootstrap.seed, "random seed of the bootstrap");
