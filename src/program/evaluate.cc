@@ -224,8 +224,8 @@ nlohmann::ordered_json json_object(const Report& report, size_t index, const Eva
   return object;
 }
 
-/// How well the confidence of lines tells their chrF: the correlations, if they are defined, and the calibration
-/// error.
+/// How well the confidence of lines tells their chrF: the correlations, if they are defined, and the
+/// calibration error.
 struct ConfidenceReport {
   std::optional<double> own, of_log_probability;
   double calibration_error = 0;
@@ -241,7 +241,8 @@ struct ConfidenceReport {
   std::string text() const {
     const auto shown = [](std::optional<double> r) { return r ? fmt::format("{:.3f}", *r) : "not defined"; };
     return fmt::format(
-        "confidence: correlation with chrF of lines = {} (mean log-probability: {}), calibration error = {:.3f}, "
+        "confidence: correlation with chrF of lines = {} (mean log-probability: {}), calibration error = "
+        "{:.3f}, "
         "{}\n",
         shown(own), shown(of_log_probability), calibration_error, counted(lines, "line"));
   }
@@ -320,9 +321,10 @@ void add_evaluate(CLI::App& app) {
   add_invalid_utf8_option(command, settings->invalid);
   command.add_flag("--confidence", settings->confidence,
                    "print the mean and 95 % confidence interval of each score, by bootstrap resampling");
-  command.add_flag("--line-confidence", settings->line_confidence,
-                   "the hypotheses are the output of 'sixfold translate --confidence --format jsonl': print how "
-                   "well the confidence of each line tells its chrF");
+  command.add_flag(
+      "--line-confidence", settings->line_confidence,
+      "the hypotheses are the output of 'sixfold translate --confidence --format jsonl': print how "
+      "well the confidence of each line tells its chrF");
   add_value_option(command, "--samples", settings->bootstrap.samples, "number of bootstrap samples",
                    between(1, 1'000'000));
   add_value_option(command, "--seed", settings->bootstrap.seed, "random seed of the bootstrap");

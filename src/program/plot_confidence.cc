@@ -57,8 +57,9 @@ void draw(const PlotConfidenceSettings& settings) {
   for (const std::string& path : settings.references) {
     references.push_back(read_lines(readable_path(path)));
     require(references.back().size() == lines.texts.size(),
-            "{} has {} and {} has {}; line n of both must belong to the same text", text_name(settings.translated),
-            counted(lines.texts.size(), "line"), text_name(path), references.back().size());
+            "{} has {} and {} has {}; line n of both must belong to the same text",
+            text_name(settings.translated), counted(lines.texts.size(), "line"), text_name(path),
+            references.back().size());
   }
   const LineRatings ratings = ratings_of(lines, references);
   require(!ratings.chrf.empty(), "{}: no line has a confidence", text_name(settings.translated));
@@ -93,7 +94,8 @@ void add_plot_confidence(CLI::App& plot) {
       ->required();
   add_picture_options(command, settings->picture);
   command.footer(
-      "Example:\n  sixfold translate run/model --confidence --format jsonl --input test.en --output test.jsonl\n"
+      "Example:\n  sixfold translate run/model --confidence --format jsonl --input test.en --output "
+      "test.jsonl\n"
       "  sixfold plot confidence test.jsonl --reference test.de --output confidence.svg");
   command.callback([settings] { draw(*settings); });
 }

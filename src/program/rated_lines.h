@@ -12,8 +12,8 @@ struct RatedLines {
   std::vector<double> confidence, mean_log_probability;
 };
 
-/// Reads what `sixfold translate --confidence --format jsonl` writes; "-" is standard input. Throws an input error
-/// that names the line for anything else, and if there is no line.
+/// Reads what `sixfold translate --confidence --format jsonl` writes; "-" is standard input. Throws an input
+/// error that names the line for anything else, and if there is no line.
 RatedLines read_rated_lines(const std::string& path);
 
 /// The same beside the chrF of the lines, from 0 to 1, without those that were not translated.

@@ -91,6 +91,8 @@ class Task {
   /// Measures a finished model, and sets what its config says of it: generation settings and settings of the
   /// task. `model` has the weights of the result. Called by the root process alone.
   virtual void measure(Transformer& /*model*/) const {}
+  /// Returns about how many tokens training processes while `measure` takes its time, for the plan of a run.
+  virtual int64_t measure_tokens() const { return 0; }
 
   /// Writes the files of a model besides config and weights, such as tokenizers, into a model folder.
   /// model_folder/ownership.cc lists the names of all such files; a run ends with an error if there are others.

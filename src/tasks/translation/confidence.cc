@@ -14,6 +14,7 @@
 #include "model/attention_weights.h"
 #include "tasks/translation/settings.h"
 #include "text/utf8.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -26,13 +27,13 @@ constexpr int64_t batch_tokens = 2048;
 
 /// What the model computes when it reads a source and its translation, end token included.
 struct Reading {
-  std::vector<double> log_probabilities;  // of each token of the translation that the model chose
-  size_t source_tokens = 0;
-  std::vector<double> attention;  // [target, source], the mean of the heads
+  std::vector<double> log_probabilities;  // of each token of the translation that is not forced
+  std::vector<double> attention;          // [target, source], the mean of the heads
+  size_t source_tokens = 0, source_words = 0, target_words = 0;
 };
 
-std::vector<Reading> read_pairs(const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
-                                size_t forced) {
+std::vector<Reading> read_pairs(const DecodeWorkspace& decoding, const Tokenizer& source,
+                                const Tokenizer& target, std::span<const ScoredPair> pairs, size_t forced) {
   const Transformer& model = decoding.model;
   const ModelConfig& config = model.config();
   BatchBuilder builder;
@@ -47,18 +48,23 @@ std::vector<Reading> read_pairs(const DecodeWorkspace& decoding, std::span<const
       ops::log_probability(context, states, model.output(), context.indices(batch.labels))
           .to_doubles(context.backend());
   std::vector<Reading> readings;
-  for (int i = 0; i < batch.target.rows.sequences(); ++i) {
-    const auto columns = static_cast<size_t>(batch.source.rows.length(i)),
-               rows = static_cast<size_t>(batch.target.rows.length(i)), begin = std::min(forced, rows - 1);
-    Reading& reading = readings.emplace_back(Reading{.source_tokens = columns});
-    const auto first = scores.begin() + batch.target.rows.begin(i);
-    reading.log_probabilities.assign(first + static_cast<ptrdiff_t>(begin), first + static_cast<ptrdiff_t>(rows));
-    const std::vector<float>& of_heads = weights[static_cast<size_t>(i)];
-    const size_t size = rows * columns, heads = of_heads.size() / size;
-    std::vector<double> mean(size);
-    for (size_t at = 0; at < of_heads.size(); ++at)
-      mean[at % size] += static_cast<double>(of_heads[at]) / static_cast<double>(heads);
-    reading.attention.assign(mean.begin() + static_cast<ptrdiff_t>(begin * columns), mean.end());
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const int number = static_cast<int>(i);
+    const auto columns = static_cast<size_t>(batch.source.rows.length(number)),
+               rows = static_cast<size_t>(batch.target.rows.length(number)), begin = std::min(forced, rows - 1);
+    const auto first = scores.begin() + batch.target.rows.begin(number);
+    Reading& reading = readings.emplace_back();
+    reading.log_probabilities.assign(first + static_cast<ptrdiff_t>(begin),
+                                     first + static_cast<ptrdiff_t>(rows));
+    const size_t size = rows * columns, heads = weights[i].size() / size;
+    std::vector<double> mean_of_heads(size);
+    for (size_t at = 0; at < weights[i].size(); ++at)
+      mean_of_heads[at % size] += static_cast<double>(weights[i][at]) / static_cast<double>(heads);
+    reading.attention.assign(mean_of_heads.begin() + static_cast<ptrdiff_t>(begin * columns),
+                             mean_of_heads.end());
+    reading.source_tokens = columns;
+    reading.source_words = count_words(source.decode(pairs[i].source));
+    reading.target_words = count_words(target.decode(pairs[i].output.ids));
   }
   return readings;
 }
@@ -67,8 +73,42 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+/// The entropy of shares that add up to 1, divided by the largest that there can be.
+double entropy(std::span<const double> shares) {
+  double sum = 0;
+  for (const double share : shares)
+    if (share > 0) sum -= share * std::log(share);
+  return shares.size() > 1 ? sum / std::log(static_cast<double>(shares.size())) : 0;
+}
+
+double log_ratio(size_t a, size_t b) {
+  return std::log(static_cast<double>(std::max<size_t>(a, 1)) / static_cast<double>(std::max<size_t>(b, 1)));
+}
+
+/// In the order of the weights in config.json.
 Features features_of(const Reading& reading) {
-  return {};
+  const std::vector<double>& logs = reading.log_probabilities;
+  const size_t tokens = logs.size(), columns = reading.source_tokens;
+  double probability = 0;
+  for (const double one : logs) probability += std::exp(one) / static_cast<double>(tokens);
+  std::vector<double> entropies, covered(columns);
+  for (size_t t = 0; t < tokens; ++t) {
+    const auto row = std::span(reading.attention).subspan(t * columns, columns);
+    entropies.push_back(entropy(row));
+    for (size_t s = 0; s < columns; ++s) covered[s] += row[s] / static_cast<double>(tokens);
+  }
+  return {mean(logs),
+          std::ranges::min(logs),
+          logs.front(),
+          probability,
+          probability * probability,
+          std::log(static_cast<double>(columns)),
+          log_ratio(tokens, columns),
+          log_ratio(columns, reading.source_words),  // words of many tokens are rare ones
+          log_ratio(tokens, reading.target_words),
+          mean(entropies),
+          std::ranges::max(entropies),
+          entropy(covered)};
 }
 
 double confidence_of(const Features& features, std::span<const double> weights) {
@@ -163,10 +203,11 @@ std::vector<double> confidence_weights(const ModelRuntime& open, const ExtraOutp
   return weights;
 }
 
-std::vector<LineConfidence> confidences(const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
+std::vector<LineConfidence> confidences(const DecodeWorkspace& decoding, const Tokenizer& source,
+                                        const Tokenizer& target, std::span<const ScoredPair> pairs,
                                         size_t forced, std::span<const double> weights) {
   std::vector<LineConfidence> found;
-  for (const Reading& reading : read_pairs(decoding, pairs, forced))
+  for (const Reading& reading : read_pairs(decoding, source, target, pairs, forced))
     found.push_back({.value = confidence_of(features_of(reading), weights),
                      .mean_log_probability = mean(reading.log_probabilities),
                      .tokens = std::ssize(reading.log_probabilities)});
@@ -195,7 +236,15 @@ void write_confidence(const std::optional<LineConfidence>& confidence, nlohmann:
   object["mean_log_probability"] = confidence->mean_log_probability;
 }
 
-std::vector<double> fit_confidence(const DecodeWorkspace& decoding, const Tokenizer& target,
+int64_t fit_tokens(const ReferencedText& text, int beam_size) {
+  const std::vector<ChosenLine> lines = chosen_lines(text);
+  if (lines.size() < fewest_lines) return 0;
+  int64_t tokens = 0;
+  for (const ChosenLine& line : lines) tokens += std::ssize(line.source);
+  return (1 + beam_size) * tokens;
+}
+
+std::vector<double> fit_confidence(const DecodeWorkspace& decoding, const Tokenizers& tokenizers,
                                    const ReferencedText& text, SearchOptions how) {
   const auto none = [](const std::string& why) {
     log_info("the model has no confidence of its translations: {}", why);
@@ -218,21 +267,23 @@ std::vector<double> fit_confidence(const DecodeWorkspace& decoding, const Tokeni
   std::vector<double> quality, log_probabilities, predicted;
   for (size_t i = 0; i < lines.size(); ++i) {
     const ScoredPair pair{sources[i], outputs[i]};
-    const Reading reading = read_pairs(decoding, {&pair, 1}, forced).front();
+    const Reading reading =
+        read_pairs(decoding, *tokenizers.source, *tokenizers.target, {&pair, 1}, forced).front();
     rows.push_back(features_of(reading));
     log_probabilities.push_back(mean(reading.log_probabilities));
     MetricSums sums(chrf);
     const std::string reference = text.reference(lines[i].number);
-    sums.add(replace_invalid_utf8(target.decode(outputs[i].ids)), {&reference, 1});
+    sums.add(replace_invalid_utf8(tokenizers.target->decode(outputs[i].ids)), {&reference, 1});
     quality.push_back(sums.score() / 100);
   }
   const auto by_probability = correlation(log_probabilities, quality);
   if (!by_probability) return none("all translations of the text are equally likely, or equally good");
   std::vector<double> weights = regress(rows, quality);
   for (const Features& row : rows) predicted.push_back(confidence_of(row, weights));
-  log_info("confidence: fitted to {}; its correlation with their chrF is {:.3f}, that of the mean log-probability "
-           "{:.3f}",
-           counted(lines.size(), "line"), correlation(predicted, quality).value_or(0), *by_probability);
+  log_info(
+      "confidence: fitted to {}; its correlation with their chrF is {:.3f}, that of the mean log-probability "
+      "{:.3f}",
+      counted(lines.size(), "line"), correlation(predicted, quality).value_or(0), *by_probability);
   return weights;
 }
 

@@ -227,7 +227,8 @@ void add_extra_outputs(const ModelRuntime& open, const DecodeWorkspace& decoding
   if (extra.tokens) add_tokens(open, decoding, pairs, common, translations);
   if (extra.alignment || extra.attention) add_attention(open, decoding, pairs, extra, common, translations);
   if (extra.confidence) {
-    const auto found = confidences(decoding, pairs, common.forced, common.confidence);
+    const auto found =
+        confidences(decoding, open.source(), open.target(), pairs, common.forced, common.confidence);
     for (size_t i = 0; i < pairs.size(); ++i) translations[i].confidence = found[i];
   }
   if (extra.all_attention && !pairs.empty())

@@ -77,18 +77,15 @@ class TranslationTask : public Task {
 
   void measure(Transformer& model) const override {
     model.set_generation(with_alignment_layer(model, tokenizers_));
-    const ReferencedText text{static_cast<size_t>(valid_text_.size()),
-                              [this](size_t line) {
-                                const auto ids = valid_.corpus().source[static_cast<int64_t>(line)];
-                                return std::vector<int32_t>(ids.begin(), ids.end());
-                              },
-                              [this](size_t line) { return tokenizers_.target->join(valid_text_.target[line]); }};
     auto settings = settings_of<TranslationSettings>(model.config());
     model.pack();
     settings.confidence =
-        fit_confidence(model, *tokenizers_.target, text, {.rules = model.config().generation});
+        fit_confidence(model, tokenizers_, referenced_text(), {.rules = model.config().generation});
     model.discard_packed();
     model.set_settings(write_options(settings));
+  }
+  int64_t measure_tokens() const override {
+    return fit_tokens(referenced_text(), config_.generation.beam_size);
   }
   void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
   std::string history() const override {
@@ -100,6 +97,15 @@ class TranslationTask : public Task {
   }
 
  private:
+  ReferencedText referenced_text() const {
+    return {static_cast<size_t>(valid_text_.size()),
+            [this](size_t line) {
+              const auto ids = valid_.corpus().source[static_cast<int64_t>(line)];
+              return std::vector<int32_t>(ids.begin(), ids.end());
+            },
+            [this](size_t line) { return tokenizers_.target->join(valid_text_.target[line]); }};
+  }
+
   TranslationValidationOptions validation_;
   Tokenizers tokenizers_;
   ModelConfig config_;
@@ -117,7 +123,8 @@ void describe_translation(const ModelConfig& model, const InfoLine& line) {
   line("search", describe_search(model.generation));
   line("aligns",
        fmt::format("words by decoder layer {} of 0 to {}", model.alignment_layer(), model.decoder_layers - 1));
-  line("confidence", settings.confidence.empty() ? "none; 'sixfold confidence' fits it" : "of translations: fitted");
+  line("confidence",
+       settings.confidence.empty() ? "none; 'sixfold confidence' fits it" : "of translations: fitted");
 }
 
 }  // namespace

@@ -132,9 +132,8 @@ TEST_F(RatedTranslator, AParagraphHasTheMeanOfItsTokens) {
   const auto text = sample::english();
   const std::vector<std::string> sentences{text[0] + ".", text[1] + ".", text[2] + "."};
   const Confidences parts = confidence_of(translator, sentences);
-  const auto whole =
-      confidence_of(translator, {sentences[0] + " " + sentences[1] + " " + sentences[2], "", " "},
-                    {.split_sentences = "en"});
+  const auto whole = confidence_of(
+      translator, {sentences[0] + " " + sentences[1] + " " + sentences[2], "", " "}, {.split_sentences = "en"});
   double sum = 0;
   int64_t tokens = 0;
   for (const auto& part : parts) {
@@ -196,7 +195,8 @@ Lines lines_of(uint64_t seed, int count) {
       const bool clear = w >= unclear;
       const uint32_t number = random.below(8);
       const char vowel = "aeiouäöü"[number % 5];
-      lines.source += (w > 0 ? " " : "") + (clear ? std::string{"bdfgklmn"[number], vowel, 's'} : "x" + std::string(1, vowel));
+      lines.source += (w > 0 ? " " : "") +
+                      (clear ? std::string{"bdfgklmn"[number], vowel, 's'} : "x" + std::string(1, vowel));
       const uint32_t meant = clear ? number : random.below(8);
       lines.target += (w > 0 ? " " : "") + std::string(3, (clear ? "bdfgklmn" : "hjpqrtvw")[meant]);
     }

@@ -37,27 +37,25 @@ void run(const ConfidenceSettings& settings) {
       read_corpus({{.source = settings.source, .target = settings.reference}}, settings.invalid);
   log_info("{}", corpus.report.describe());
   const SourceEncoder encoder = source_encoder(folder.config, *folder.tokenizers.source, settings.languages);
-  const std::string shortlist_file =
-      std::filesystem::path(settings.model) / std::string(Shortlist::file_name);
+  const std::string shortlist_file = std::filesystem::path(settings.model) / std::string(Shortlist::file_name);
   std::optional<Shortlist> shortlist;
   if (std::filesystem::is_regular_file(shortlist_file))
     shortlist = load_shortlist(shortlist_file, folder.config);
   SearchOptions how{.rules = folder.config.generation, .shortlist = shortlist ? &*shortlist : nullptr};
   if (encoder.layout().target_language >= 0) how.rules.forced_first_token = encoder.layout().target_language;
-  const auto model = load_packed_model(
-      settings.model, make_backend({.threads = usable_threads(settings.threads, "--threads")}),
-      WeightType::stored);
-  const Tokenizer& target = *folder.tokenizers.target;
+  const auto model = load_packed_model(settings.model,
+                                       make_backend({.threads = usable_threads(settings.threads, "--threads")}),
+                                       WeightType::stored);
   const ReferencedText text{
       corpus.text.source.size(),
       [&](size_t line) {
         return encoder.encode(corpus.text.source[line], TranslateOptions().max_source_length).ids;
       },
-      [&](size_t line) { return target.join(corpus.text.target[line]); }};
+      [&](size_t line) { return folder.tokenizers.target->join(corpus.text.target[line]); }};
   const StopOnInterrupt interrupt;
   how.cancel = interrupt.token();
   auto task = settings_of<TranslationSettings>(folder.config);
-  task.confidence = fit_confidence(*model, target, text, how);
+  task.confidence = fit_confidence(*model, folder.tokenizers, text, how);
   require(!task.confidence.empty(), "{}: no confidence was fitted; give another text", settings.source);
   copy_with_settings(settings.model, write_options(task), settings.output,
                      nlohmann::ordered_json{{"step", "confidence"}, {"lines", text.lines}}.dump());
@@ -68,8 +66,8 @@ void run(const ConfidenceSettings& settings) {
 
 void add_confidence(CLI::App& app) {
   const auto settings = std::make_shared<ConfidenceSettings>();
-  CLI::App& command = *app.add_subcommand(
-      "confidence", "Fit how good a model's translations may be to a text with references");
+  CLI::App& command =
+      *app.add_subcommand("confidence", "Fit how good a model's translations may be to a text with references");
   add_model_argument(command, settings->model);
   command
       .add_option("--source", settings->source,
@@ -89,7 +87,8 @@ void add_confidence(CLI::App& app) {
   add_invalid_utf8_option(command, settings->invalid);
   add_threads_option(command, settings->threads);
   command.footer(
-      "Training does this when it ends, with its validation text; the command is for imported and older models.\n"
+      "Training does this when it ends, with its validation text; the command is for imported and older "
+      "models.\n"
       "Example:\n  sixfold confidence opus --source valid.en --reference valid.de --output opus-rated\n"
       "  sixfold translate opus-rated --confidence --format tsv --input test.en");
   command.callback([settings] { run(*settings); });
