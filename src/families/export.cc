@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/join.h"
+#include "base/log.h"
 #include "families/families.h"
 #include "model_folder/binding.h"
 #include "model_folder/config_file.h"
@@ -32,6 +33,7 @@ ModelConfig without_idle_settings(ModelConfig c) {
   if (c.encoder_mixer == MixerKind::attention && c.decoder_mixer == MixerKind::attention)
     c.attention_window = usual.attention_window, c.kernel_size = usual.kernel_size;
   if (c.norm != Norm::batch) c.batch_norm_momentum = usual.batch_norm_momentum;
+  c.drop_fitted();
   c.source_tokenizer_hash = c.target_tokenizer_hash = "";  // of other files; the tokenizers are compared
   return c;
 }
@@ -151,6 +153,10 @@ void export_model(const std::string& model_folder, std::string_view program, con
   const Exported exported = family.write({model_folder, *model, tokenizers}, folder.path());
   ReadBack(model_folder, exported, read_back(family, folder.path(), model_folder)).check(tokenizers);
   folder.commit();
+  ModelConfig rest = model->config();
+  rest.drop_fitted();
+  if (!differing_keys(config_tree(rest), config_tree(model->config())).empty())
+    log_info("{}: the confidence of its translations is not exported", output);
 }
 
 void export_hugging_face(const std::string& model_folder, const std::string& output) {

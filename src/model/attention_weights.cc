@@ -60,7 +60,8 @@ std::vector<std::vector<float>> of_samples(const Tensor& weights, AttentionKind 
 }  // namespace
 
 std::vector<std::vector<float>> attention_weights(const Transformer& model, const Batch& batch,
-                                                  AttentionKind kind, int layer, Context& context) {
+                                                  AttentionKind kind, int layer, Context& context,
+                                                  Tensor* states) {
   const ModelConfig& config = model.config();
   int layers = kind == AttentionKind::encoder ? config.encoder_layers : config.decoder_layers;
   if (kind == AttentionKind::cross && !config.has_encoder()) layers = 0;
@@ -68,7 +69,8 @@ std::vector<std::vector<float>> attention_weights(const Transformer& model, cons
   require(layer >= 0 && layer < layers, "attention of layer {}: the model has layers 0 to {}", layer,
           layers - 1);
   OneLayer observer(kind, layer);
-  model.states(batch, context, &observer);
+  const Tensor output = model.states(batch, context, &observer);
+  if (states) *states = output;
   const MixerKind mixer = kind == AttentionKind::encoder ? config.encoder_mixer : config.decoder_mixer;
   require(observer.done(), "attention: the model has no {0} attention: its {0}_mixer is '{1}'",
           name_of_enum(kind), name_of_enum(mixer));

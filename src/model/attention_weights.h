@@ -7,9 +7,11 @@ namespace sixfold {
 
 /// Runs the model on `batch` and returns the attention weights of one layer: for each sample [heads, target,
 /// source], on the host. For self-attention both sides are the same sequence. Throws an input error if there is
-/// no such layer. Waits for the kernels.
+/// no such layer. Waits for the kernels. `states`, unless it is null, is set to what `Transformer::states`
+/// returns.
 std::vector<std::vector<float>> attention_weights(const Transformer& model, const Batch& batch,
-                                                  AttentionKind kind, int layer, Context& context);
+                                                  AttentionKind kind, int layer, Context& context,
+                                                  Tensor* states = nullptr);
 
 /// The attention weights of a layer.
 struct LayerAttention {

@@ -95,6 +95,10 @@ struct ModelConfig : Architecture {
                                      : rules.alignment_layer;
   }
   TargetEnds target_ends() const { return {decoder_start_token, eos}; }
+  /// Drops the setting of the task that was fitted to the weights of this very model.
+  void drop_fitted() {
+    std::erase_if(settings.children, [](const auto& child) { return child.first == "confidence"; });
+  }
 };
 
 inline void visit(OptionVisitor& v, ModelConfig& o) {

@@ -34,6 +34,8 @@ class Transformer {
   const ModelConfig& config() const { return config_; }
   /// Replaces the generation settings, which change no state. They are saved with the weights.
   void set_generation(GenerationConfig generation) { config_.generation = std::move(generation); }
+  /// The same for the settings of the task.
+  void set_settings(OptionNode settings) { config_.settings = std::move(settings); }
   std::span<const Parameter> parameters() const { return parameters_; }
   std::span<Parameter> parameters() { return parameters_; }
   /// The state that no gradient trains, such as the running averages of batch norms. It is saved with the

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "model_folder/config_file.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/ownership.h"
 #include "model_folder/provenance.h"
@@ -22,6 +23,7 @@ void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, co
   for (ModelConfig* config : {&a, &b}) {
     config->dropout = config->attention_dropout = config->activation_dropout = 0;
     config->generation = {};
+    config->drop_fitted();
   }
   const auto refuse = [&](const std::string& key, const OptionNode* left, const OptionNode* right) {
     if (left && left->kind == OptionNode::Kind::list)
@@ -77,7 +79,8 @@ void average_weights(const std::vector<std::string>& folders, Transformer& model
 void average_models(const std::vector<std::string>& folders, const std::string& output) {
   require(!folders.empty(), "nothing to average; name at least one model");
   require_new_or_model(output, folders);
-  const ModelConfig config = load_model_config(folders.front());
+  ModelConfig config = load_model_config(folders.front());
+  config.drop_fitted();
   for (const std::string& folder : folders)
     require_alike(config, load_model_config(folder), folders.front(), folder);
   Transformer model(config, make_backend({.device = "reference"}), DType::f32, std::nullopt);
@@ -99,6 +102,22 @@ void quantize_model(const std::string& folder, const std::string& output) {
   save_model(*model, target.path());
   copy_tokenizers(folder, target.path());
   write_provenance(target.path(), read_provenance(folder), R"({"step": "quantize", "type": "int8"})");
+  target.commit();
+}
+
+void copy_with_settings(const std::string& folder, const OptionNode& settings, const std::string& output,
+                        const std::string& step) {
+  require_new_or_model(output, {folder});
+  ModelConfig config = load_model_config(folder);
+  config.settings = settings;
+  AtomicDirectory target(output, is_model_file);
+  save_config(fs::path(target.path()) / "config.json", config);
+  const fs::path weights = fs::path(folder) / "model.safetensors";
+  std::error_code failure;
+  fs::copy_file(weights, fs::path(target.path()) / weights.filename(), failure);
+  require(!failure, "{}: can't be copied to {}: {}", weights.string(), output, failure.message());
+  copy_tokenizers(folder, target.path());
+  write_provenance(target.path(), read_provenance(folder), step);
   target.commit();
 }
 

@@ -36,6 +36,7 @@ std::string in_words(const ordered_json& step) {
   if (name == "average") return fmt::format("average of {}{}", count("models", "model"), version);
   if (name == "quantize") return "weights quantized to " + step.value("type", "?") + version;
   if (name == "import") return "imported from " + step.value("from", "?") + version;
+  if (name == "confidence") return "confidence fitted to " + count("lines", "line") + version;
   if (name != "train") return name + version;
   const std::string text_size = step.contains("texts") ? count("texts", "text") : count("pairs", "pair");
   std::string text = fmt::format("trained for {} on {}", count("updates", "update"), text_size);

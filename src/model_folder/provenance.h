@@ -6,7 +6,7 @@ namespace sixfold {
 
 /// The steps that made a model, oldest first, each as the text of a JSON object. They are the elements of the
 /// array in provenance.json (history.json in folders of version 0.1.0). Each has "step" ("train", "average",
-/// "quantize" or "import") and "version", the version of Sixfold. Returns no steps for a folder without the
+/// "quantize", "confidence" or "import") and "version", the version of Sixfold. Returns no steps for a folder without the
 /// file. Throws an input error that names the file if it is damaged.
 std::vector<std::string> read_provenance(const std::string& folder);
 

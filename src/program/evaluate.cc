@@ -19,6 +19,7 @@
 #include "program/kit/label_files.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
+#include "program/rated_lines.h"
 #include "program/squad_answers.h"
 #include "text/utf8.h"
 
@@ -44,7 +45,7 @@ struct EvaluateSettings {
   InvalidUtf8 invalid = InvalidUtf8::error;
   ChosenNames metrics;
   MetricOptions options;
-  bool confidence = false;
+  bool confidence = false, line_confidence = false;
   BootstrapOptions bootstrap;
   int trials = RandomizationOptions().trials;
   ReportFormat format = ReportFormat::text;
@@ -69,6 +70,7 @@ using System = std::vector<std::string>;
 struct EvaluatedText {
   std::vector<std::vector<std::vector<std::string>>> systems;  ///< the lines of each run of each system
   References references;
+  std::optional<RatedLines> rated = {};  // those of the only system
 };
 
 /// The runs of a system, separated by commas, which may also belong to the name of a file.
@@ -159,7 +161,8 @@ EvaluatedText read_texts(const EvaluateSettings& settings, const std::vector<Sys
   for (const System& system : systems) {
     auto& runs = text.systems.emplace_back();
     for (const std::string& path : system) {
-      const auto& lines = runs.emplace_back(read_text(path, settings));
+      if (settings.line_confidence) text.rated = read_rated_lines(path);
+      const auto& lines = runs.emplace_back(text.rated ? text.rated->texts : read_text(path, settings));
       if (settings.compares_only(LineContent::label))
         for (const std::string& reference : settings.references)
           refuse_names_beside_numbers(lines, path, reference);
@@ -233,17 +236,23 @@ void run(EvaluateSettings& settings) {
   for (const std::string& name : settings.metrics.chosen)
     if (const MetricEntry* row = &metric_named(name); std::ranges::count(settings.rows, row) == 0)
       settings.rows.push_back(row);
+  require(!settings.line_confidence ||
+              (systems.size() == 1 && systems[0].size() == 1 && settings.compares_only(LineContent::text)),
+          "--line-confidence is for the translations of one system; leave out --compare and further runs, and "
+          "metrics of labels and answers");
   const EvaluatedText text = read_texts(settings, systems);
   std::vector<EvaluationReport> reports;
   for (const MetricEntry* row : settings.rows) reports.push_back(evaluate(*row, settings, text));
+  std::optional<ConfidenceReport> rated;
+  if (text.rated) rated = confidence_report(*text.rated, text.references);
   for (std::string& name : names) name = text_name(name);
   const EvaluationForm form{.systems = names,
                             .resampling = settings.resampling(),
                             .randomization = settings.randomization(),
                             .width = settings.width};
   TextOutput output("-");
-  output.write(settings.format == ReportFormat::json ? evaluation_json(reports, form)
-                                                     : evaluation_text(reports, form));
+  output.write(settings.format == ReportFormat::json ? evaluation_json(reports, form, rated)
+                                                     : evaluation_text(reports, form, rated));
   output.close();
 }
 
@@ -275,6 +284,10 @@ void add_evaluate(CLI::App& app) {
   add_invalid_utf8_option(command, settings->invalid);
   command.add_flag("--confidence", settings->confidence,
                    "print the mean and 95 % confidence interval of each score, by bootstrap resampling");
+  command.add_flag(
+      "--line-confidence", settings->line_confidence,
+      "the hypotheses are the output of 'sixfold translate --confidence --format jsonl': print how "
+      "well the confidence of each line tells its chrF");
   add_value_option(command, "--samples", settings->bootstrap.samples, "number of bootstrap samples",
                    between(1, 1'000'000));
   add_value_option(command, "--trials", settings->trials, "number of trials of the randomization test",

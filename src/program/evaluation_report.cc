@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/plural.h"
+#include "metrics/calibration.h"
 #include "program/kit/markdown.h"
 
 namespace sixfold::cli {
@@ -129,20 +130,49 @@ nlohmann::ordered_json json_object(const EvaluationReport& report, size_t index,
   return object;
 }
 
+std::string text_of(const ConfidenceReport& report) {
+  const auto shown = [](std::optional<double> r) { return r ? fmt::format("{:.3f}", *r) : "not defined"; };
+  return fmt::format(
+      "confidence: correlation with chrF of lines = {} (mean log-probability: {}), calibration error = {:.3f}, "
+      "{}\n",
+      shown(report.own), shown(report.of_log_probability), report.calibration_error,
+      counted(report.lines, "line"));
+}
+
+nlohmann::ordered_json json_of(const ConfidenceReport& report) {
+  const auto number = [](std::optional<double> r) { return r ? nlohmann::ordered_json(*r) : nullptr; };
+  return {{"name", "confidence"},
+          {"correlation", number(report.own)},
+          {"correlation_of_mean_log_probability", number(report.of_log_probability)},
+          {"calibration_error", report.calibration_error},
+          {"lines", report.lines}};
+}
+
 }  // namespace
 
-std::string evaluation_text(const std::vector<EvaluationReport>& reports, const EvaluationForm& form) {
+ConfidenceReport confidence_report(const RatedLines& rated, const References& references) {
+  const LineRatings ratings = ratings_of(rated, references);
+  return {.own = correlation(ratings.confidence, ratings.chrf),
+          .of_log_probability = correlation(ratings.mean_log_probability, ratings.chrf),
+          .calibration_error = calibration_error(reliability(ratings.confidence, ratings.chrf)),
+          .lines = ratings.chrf.size()};
+}
+
+std::string evaluation_text(const std::vector<EvaluationReport>& reports, const EvaluationForm& form,
+                            const std::optional<ConfidenceReport>& rated) {
   if (form.systems.size() > 1 || reports[0].systems[0].size() > 1)
     return table(reports, form) + explanation(reports, form);
   std::string text;
   for (const EvaluationReport& report : reports) text += line(report, form);
-  return text;
+  return rated ? text + text_of(*rated) : text;
 }
 
-std::string evaluation_json(const std::vector<EvaluationReport>& reports, const EvaluationForm& form) {
+std::string evaluation_json(const std::vector<EvaluationReport>& reports, const EvaluationForm& form,
+                            const std::optional<ConfidenceReport>& rated) {
   auto objects = nlohmann::ordered_json::array();
   for (const EvaluationReport& report : reports)
     for (size_t i = 0; i < report.systems.size(); ++i) objects.push_back(json_object(report, i, form));
+  if (rated) objects.push_back(json_of(*rated));
   return (objects.size() == 1 ? objects[0] : objects)
              .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
          "\n";

@@ -1,8 +1,10 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "metrics/evaluation.h"
+#include "program/rated_lines.h"
 
 namespace sixfold::cli {
 
@@ -24,10 +26,21 @@ struct EvaluationReport {
   std::vector<SystemDifference> differences;      ///< of each further system from the first
 };
 
+/// How well the confidence of lines tells their chrF (docs/generation.md): the correlations, where they are
+/// defined, and the calibration error.
+struct ConfidenceReport {
+  std::optional<double> own, of_log_probability;
+  double calibration_error = 0;
+  size_t lines = 0;
+};
+ConfidenceReport confidence_report(const RatedLines& rated, const References& references);
+
 /// The reports as text: a line for each metric, as sacreBLEU writes it, if there is one system of one run;
 /// otherwise a table in Markdown, with a star at what differs significantly from the first system.
-std::string evaluation_text(const std::vector<EvaluationReport>& reports, const EvaluationForm& form);
+std::string evaluation_text(const std::vector<EvaluationReport>& reports, const EvaluationForm& form,
+                            const std::optional<ConfidenceReport>& rated);
 /// The reports as JSON: for each metric and system an object with the fields of sacreBLEU's JSON.
-std::string evaluation_json(const std::vector<EvaluationReport>& reports, const EvaluationForm& form);
+std::string evaluation_json(const std::vector<EvaluationReport>& reports, const EvaluationForm& form,
+                            const std::optional<ConfidenceReport>& rated);
 
 }  // namespace sixfold::cli

@@ -100,6 +100,7 @@ void add_plot(CLI::App& app, Tasks tasks) {
   add_plot_positions(command, tasks);
   add_plot_corpus(command);
   add_plot_accuracy(command);
+  add_plot_confidence(command);
   add_plot_confusion(command);
   add_plot_patches(command);
   add_plot_tensorboard(command);

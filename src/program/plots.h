@@ -11,6 +11,7 @@ void add_plot_schedule(CLI::App& plot, Tasks tasks);
 void add_plot_positions(CLI::App& plot, Tasks tasks);
 void add_plot_corpus(CLI::App& plot);
 void add_plot_accuracy(CLI::App& plot);
+void add_plot_confidence(CLI::App& plot);
 void add_plot_confusion(CLI::App& plot);
 void add_plot_patches(CLI::App& plot);
 void add_plot_tensorboard(CLI::App& plot);

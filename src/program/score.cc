@@ -121,7 +121,7 @@ void run(const ScoreSettings& settings, const CLI::App& command) {
           "--summary prints the line with the result alone; leave it out, or --token-scores");
   refuse_options(
       command,
-      {"--alignments", "--attention", "--layer", "--batch-tokens", "--max-source-length", "--target-language"},
+      {"--alignments", "--confidence", "--attention", "--layer", "--batch-tokens", "--max-source-length", "--target-language"},
       "translation");
   score_text(settings);
 }

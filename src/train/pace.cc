@@ -18,7 +18,7 @@ double count(double every, int64_t update, int64_t last_update) {
 
 /// The seconds with which the run ends.
 double end_of(const RunTimes& t, int64_t update, double seconds, int64_t last_update) {
-  const double model = t.checkpoint;
+  const double model = t.measure_size * t.update + t.checkpoint;
   return seconds + static_cast<double>(last_update - update) * t.update +
          count(t.validation_every, update, last_update) * of_validation(t) +
          count(t.checkpoint_every, update, last_update) * t.checkpoint + model;

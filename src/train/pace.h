@@ -14,6 +14,7 @@ struct RunTimes {
   double validation_every = 0;  ///< updates between validations; 0: only the last update is followed by one
   double checkpoint_every = 0;  ///< updates between checkpoints; 0: only the last update is followed by one
   double validation_size = 0;   ///< number of updates that take as long as a validation, for an estimate
+  double measure_size = 0;      ///< number of updates that take as long as measuring the finished model
 };
 
 /// The last update with which the run keeps its limit, if `update` updates are done after `seconds` seconds,

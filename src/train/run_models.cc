@@ -91,8 +91,7 @@ std::string RunModels::save_result(const TrainingState& state) {
   } else {
     replica_.optimizer().swap_average();
   }
-  if (replica_.processes().is_root())
-    replica_.model().set_generation(task_.measured_generation(replica_.model()));
+  if (replica_.processes().is_root()) task_.measure(replica_.model());
   write(folder_.model(), state);
   return which;
 }

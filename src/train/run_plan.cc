@@ -31,12 +31,13 @@ RunTimes RunPlan::estimated_times(const TrainingState& state) const {
   RunTimes times{.limit = 60 * options_.train.minutes,
                  .validation_every = length_.validation_every(),
                  .checkpoint_every = static_cast<double>(options_.checkpoint.every_updates)};
+  const double batch = static_cast<double>(options_.data.batch_tokens) * options_.train.accumulate;
   if (const Dataset* data = task_.validation_data()) {
     int64_t tokens = 0;
     for (int64_t i = 0; i < data->size(); ++i) tokens += data->tokens(i, 0);
-    times.validation_size = static_cast<double>(tokens) /
-                            (static_cast<double>(options_.data.batch_tokens) * options_.train.accumulate);
+    times.validation_size = static_cast<double>(tokens) / batch;
   }
+  times.measure_size = static_cast<double>(task_.measure_tokens()) / batch;
   times.checkpoint = 12 * static_cast<double>(parameter_count(replica_.model().config())) / 2e8;
   if (state.update > 0) times.update = state.seconds / static_cast<double>(state.update);
   return times;

@@ -103,11 +103,11 @@ class Task {
   /// Returns the number of bytes that `evaluate` needs besides the arena, for the memory forecast.
   virtual int64_t score_bytes(int64_t /*part_tokens*/) const { return 0; }
 
-  /// Returns the generation settings of a finished model, measured where the task can. `model` has the weights
-  /// of the result. Called by the root process alone.
-  virtual GenerationConfig measured_generation(const Transformer& model) const {
-    return model.config().generation;
-  }
+  /// Measures a finished model, and sets what its config says of it: generation settings and settings of the
+  /// task. `model` has the weights of the result. Called by the root process alone.
+  virtual void measure(Transformer& /*model*/) const {}
+  /// Returns about how many tokens training processes while `measure` takes its time, for the plan of a run.
+  virtual int64_t measure_tokens() const { return 0; }
 
   /// Writes the files of a model besides config and weights, such as tokenizers, into a model folder.
   /// model_folder/ownership.cc lists the names of all such files; a run ends with an error if there are others.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "model/attention_weights.h"
 #include "search/scoring.h"
+#include "tasks/translation/confidence.h"
 #include "text/utf8.h"
 #include "text/words.h"
 
@@ -14,11 +15,6 @@ namespace sixfold {
 namespace {
 
 using Ids = std::vector<int32_t>;
-
-/// The encoder's input; an empty source is represented by the end token.
-Ids source_of(const ScoredPair& pair, int32_t eos) {
-  return pair.source.empty() ? Ids{eos} : Ids(pair.source.begin(), pair.source.end());
-}
 
 /// The expected output of the decoder: the tokens of the hypothesis, followed by the end token if it ends.
 Ids output_of(const ScoredPair& pair, int32_t eos) {
@@ -174,6 +170,10 @@ void add_all_attention(const ModelRuntime& open, const DecodeWorkspace& decoding
 
 }  // namespace
 
+std::vector<int32_t> source_of(const ScoredPair& pair, int32_t eos) {
+  return pair.source.empty() ? Ids{eos} : Ids(pair.source.begin(), pair.source.end());
+}
+
 std::vector<std::vector<float>> cross_attention(const ModelRuntime& open, const DecodeWorkspace& decoding,
                                                 std::span<const ScoredPair> pairs, std::optional<int> layer) {
   Context context(decoding.backend, decoding.arena);
@@ -226,6 +226,11 @@ void add_extra_outputs(const ModelRuntime& open, const DecodeWorkspace& decoding
                        std::span<Translation> translations) {
   if (extra.tokens) add_tokens(open, decoding, pairs, common, translations);
   if (extra.alignment || extra.attention) add_attention(open, decoding, pairs, extra, common, translations);
+  if (extra.confidence) {
+    const auto found =
+        confidences(decoding, open.source(), open.target(), pairs, common.forced, common.confidence);
+    for (size_t i = 0; i < pairs.size(); ++i) translations[i].confidence = found[i];
+  }
   if (extra.all_attention && !pairs.empty())
     add_all_attention(open, decoding, pairs.front(), extra, translations.front());
 }

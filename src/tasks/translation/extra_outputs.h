@@ -31,7 +31,11 @@ struct PairContext {
   std::span<const int32_t> allowed = {};
   /// Whether unknown tokens are words in the texts of the translations (`replace_unknown_words`).
   bool shows_unknown = false;
+  std::span<const double> confidence = {};  ///< `confidence_weights` of the model, if confidence is asked for
 };
+
+/// What the encoder reads: the source, or the end token for an empty one.
+std::vector<int32_t> source_of(const ScoredPair& pair, int32_t eos);
 
 /// Adds the extra outputs of `pairs[i]` to `translations[i]`. The model processes all pairs in one batch.
 void add_extra_outputs(const ModelRuntime& open, const DecodeWorkspace& decoding,

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "tasks/translation/confidence.h"
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/unknown_words.h"
 #include "text/utf8.h"
@@ -64,7 +65,8 @@ TranslationJob::TranslationJob(ModelRuntime& model, const SourceEncoder& encoder
       emit_(emit),
       encoder_(encoder),
       how_(search_options(model, options, encoder.layout(), shortlist)),
-      requests_(model.config(), how_) {}
+      requests_(model.config(), how_),
+      confidence_(confidence_weights(model, options.details)) {}
 
 void TranslationJob::run() {
   RequestGroup::run(options_.cancel, [this] { work(); });
@@ -227,6 +229,7 @@ std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& wor
   }
   PairContext common{encoder_.prefix(), encoder_.suffix(), how_.rules.forced_first_token >= 0 ? 1u : 0u};
   common.shows_unknown = options_.replace_unknown;
+  common.confidence = confidence_;
   if (options_.replace_unknown)
     replace_unknown_words(model_, workspace, pairs, options_.details.layer, common, translations);
   if (options_.details.any()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tasks/translation/confidence.h"
 #include "text/utf8.h"
 #include "text/words.h"
 
@@ -53,15 +54,18 @@ NextLine Paragraphs::next_sentence(std::string& sentence, bool wait) {
 Translation Paragraphs::joined(const Paragraph& paragraph, size_t rank) {
   Translation sum;
   std::vector<std::string> texts;
+  std::vector<std::optional<LineConfidence>> confidences;
   for (const std::vector<Translation>& sentence : paragraph.translated) {
     const Translation& best = sentence[std::min(rank, sentence.size() - 1)];
     texts.push_back(best.text);
+    confidences.push_back(best.confidence);
     sum.score += best.score;
     sum.log_probability += best.log_probability;
     if (best.reason != FinishReason::end_token) sum.reason = best.reason;
     sum.loops = sum.loops || best.loops;
     sum.unmet.insert(sum.unmet.end(), best.unmet.begin(), best.unmet.end());
   }
+  sum.confidence = mean_confidence(confidences);
   if (paragraph.split.sentences.empty()) return sum;
   std::vector<size_t> begins;
   sum.text = join_sentences(paragraph.split, texts, &begins);

@@ -27,6 +27,9 @@ struct TranslationSettings {
   /// How the token of a language is written, with its code in place of `*`: "__*__". It stands before a source,
   /// for the language of it, and before a target. Empty: there are no such tokens.
   std::string language_token;
+  /// The weights of `confidence_features` (tasks/translation/confidence.h), fitted to the model, after a
+  /// constant; empty: they have not been fitted.
+  std::vector<double> confidence = {};
 };
 
 inline void visit(OptionVisitor& v, TranslationSettings& o) {
@@ -41,6 +44,9 @@ inline void visit(OptionVisitor& v, TranslationSettings& o) {
   v.field("language_token", o.language_token,
           "how the tokens are written that stand before sources and targets, with the code of the language in "
           "place of the *; empty: there are none");
+  v.field(
+      "confidence", o.confidence,
+      "weights of what the confidence of a translation is computed from, after a constant; empty: not fitted");
 }
 
 /// Whether a text is the code of a language as models have them, such as de, pt-BR, de_DE and deu_Latn.

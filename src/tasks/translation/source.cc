@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/join.h"
 #include "base/log.h"
+#include "tasks/translation/settings.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -46,6 +47,16 @@ EncodedLine SourceEncoder::encode(const std::string& line, int longest) const {
   encoded.tokens = encoded.ids.size();
   encoded.ids = layout_.source(encoded.ids, tokenizer_.eos());
   return encoded;
+}
+
+SourceEncoder source_encoder(const ModelConfig& config, const Tokenizer& tokenizer,
+                             const TranslateOptions& options) {
+  auto settings = settings_of<TranslationSettings>(config);
+  const bool by_tokens = !settings.language_token.empty();
+  if (by_tokens || !options.source_language.empty())
+    settings = with_languages(settings, options.source_language, by_tokens ? options.target_language : "");
+  return {tokenizer, layout_of(settings, config.generation, tokenizer),
+          by_tokens ? "" : options.target_language};
 }
 
 }  // namespace sixfold

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "model/config.h"
+#include "tasks/translation/translation.h"
 #include "text/pair_layout.h"
 #include "text/tokenizer.h"
 
@@ -38,5 +40,9 @@ class SourceEncoder {
   PairLayout layout_;
   std::string language_token_;
 };
+
+/// The encoder of a model for the languages in `options`. Throws an input error if the model has not got them.
+SourceEncoder source_encoder(const ModelConfig& config, const Tokenizer& tokenizer,
+                             const TranslateOptions& options);
 
 }  // namespace sixfold

@@ -8,6 +8,7 @@
 #include "model/describe.h"
 #include "model_folder/binding.h"
 #include "tasks/translation/alignment_layer.h"
+#include "tasks/translation/confidence.h"
 #include "tasks/translation/data.h"
 #include "tasks/translation/scores.h"
 #include "tasks/translation/settings.h"
@@ -23,7 +24,8 @@ ModelConfig config_of(const TranslationOptions& options, const std::string& from
     config.generation.alignment_layer = GenerationConfig().alignment_layer;  // to be measured anew
   bind_tokenizers(config, tokenizers);
   config.task = TranslationSettings::task;
-  const TranslationSettings settings = settings_for(config, options.data);
+  TranslationSettings settings = settings_for(config, options.data);
+  settings.confidence.clear();  // to be fitted anew
   config.settings = write_options(settings);
   if (!settings.language_token.empty())
     config.generation.forced_first_token =
@@ -73,8 +75,17 @@ class TranslationTask : public Task {
     return translation_score_bytes(config_, valid_.corpus(), validation_, part_tokens);
   }
 
-  GenerationConfig measured_generation(const Transformer& model) const override {
-    return with_alignment_layer(model, tokenizers_);
+  void measure(Transformer& model) const override {
+    model.set_generation(with_alignment_layer(model, tokenizers_));
+    auto settings = settings_of<TranslationSettings>(model.config());
+    model.pack();
+    settings.confidence =
+        fit_confidence(model, tokenizers_, referenced_text(), {.rules = model.config().generation});
+    model.discard_packed();
+    model.set_settings(write_options(settings));
+  }
+  int64_t measure_tokens() const override {
+    return fit_tokens(referenced_text(), config_.generation.beam_size);
   }
   void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
   std::string history() const override {
@@ -86,6 +97,15 @@ class TranslationTask : public Task {
   }
 
  private:
+  ReferencedText referenced_text() const {
+    return {static_cast<size_t>(valid_text_.size()),
+            [this](size_t line) {
+              const auto ids = valid_.corpus().source[static_cast<int64_t>(line)];
+              return std::vector<int32_t>(ids.begin(), ids.end());
+            },
+            [this](size_t line) { return tokenizers_.target->join(valid_text_.target[line]); }};
+  }
+
   TranslationValidationOptions validation_;
   Tokenizers tokenizers_;
   ModelConfig config_;
@@ -103,6 +123,8 @@ void describe_translation(const ModelConfig& model, const InfoLine& line) {
   line("search", describe_search(model.generation));
   line("aligns",
        fmt::format("words by decoder layer {} of 0 to {}", model.alignment_layer(), model.decoder_layers - 1));
+  line("confidence",
+       settings.confidence.empty() ? "none; 'sixfold confidence' fits it" : "of translations: fitted");
 }
 
 }  // namespace

@@ -39,12 +39,21 @@ struct SearchedHypothesis {
 /// twice the beam size.
 using SearchSteps = std::vector<std::vector<SearchedHypothesis>>;
 
+/// How good a translation may be, told from the probabilities of its tokens and from its attention
+/// (tasks/translation/confidence.h).
+struct LineConfidence {
+  double value = 0;                 ///< from 0 to 1: the chrF, divided by 100, that is expected of it
+  double mean_log_probability = 0;  ///< of its tokens, end token included
+  int64_t tokens = 0;               ///< their number
+};
+
 /// The optional outputs of a translation. None of them changes it. Each but `search` needs another pass of the
 /// model over the finished translation.
 struct ExtraOutputs {
   bool tokens = false;
   bool alignment = false;
   bool attention = false;
+  bool confidence = false;  ///< an input error if the model has none
   /// The decoder layer whose cross-attention gives `alignment` and `attention`; negative: counted from the
   /// last. Default: that of the model (`GenerationConfig::alignment_layer`).
   std::optional<int> layer = {};
@@ -54,7 +63,7 @@ struct ExtraOutputs {
   /// 0: any number. More are an input error.
   int most_tokens = 0;
 
-  bool any() const { return tokens || alignment || attention || all_attention; }
+  bool any() const { return tokens || alignment || attention || confidence || all_attention; }
 };
 
 /// What the translation of a sentence must begin with, must contain and must not contain.
@@ -146,6 +155,9 @@ struct Translation {
   /// source word that its first token attends to most; there is no pair if that is the end token.
   std::vector<std::pair<int, int>> alignment;
   std::optional<SentenceAttention> attention;
+  /// None for a line that the model did not translate. That of a paragraph is the mean of its sentences, by
+  /// their numbers of tokens.
+  std::optional<LineConfidence> confidence;
   /// Every layer of the encoder, then self-attention and cross-attention of every layer of the decoder. A row
   /// of the decoder's belongs to a token that it reads, start token included. Layers without attention are
   /// absent.

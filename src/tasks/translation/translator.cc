@@ -12,6 +12,7 @@
 #include "runtime/model_runtime.h"
 #include "runtime/search.h"
 #include "search/beam.h"
+#include "tasks/translation/confidence.h"
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/job.h"
 #include "tasks/translation/paragraphs.h"
@@ -126,14 +127,7 @@ struct Translator::State {
     const std::lock_guard lock(mutex);
     const Languages languages(options.source_language, options.target_language);
     if (const auto known = encoders.find(languages); known != encoders.end()) return known->second;
-    auto settings = settings_of<TranslationSettings>(model.config());
-    const bool by_tokens = !settings.language_token.empty();
-    if (by_tokens || !options.source_language.empty())
-      settings = with_languages(settings, options.source_language, by_tokens ? options.target_language : "");
-    const PairLayout layout = layout_of(settings, model.config().generation, model.source());
-    return encoders
-        .emplace(languages, SourceEncoder(model.source(), layout, by_tokens ? "" : options.target_language))
-        .first->second;
+    return encoders.emplace(languages, source_encoder(model.config(), model.source(), options)).first->second;
   }
 
   /// The shortlist in a file, which is loaded once, or null if there is none: for an empty path that of the
@@ -247,6 +241,9 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   for (size_t i = 0; i < sources.size(); ++i) pairs.push_back({encoded[i].ids, outputs[i], sources[i]});
   ExtraOutputs extra = options.details;
   extra.tokens = true;
+  const std::vector<double> weights = confidence_weights(open, extra);
+  const PairContext common{
+      .prefix = encoder.prefix(), .suffix = encoder.suffix(), .forced = forced, .confidence = weights};
   std::vector<Translation> scored(pairs.size());
   std::vector<std::vector<float>> coverage(pairs.size());
   const int layer = options.details.layer.value_or(open.config().alignment_layer(rules));
@@ -254,11 +251,11 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   const std::vector<size_t> begins = batches_of(pairs, most);
   open.run(begins.size() - 1, options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
     const size_t begin = begins[i], count = begins[i + 1] - begin;
-    add_extra_outputs(open, workspace, std::span(pairs).subspan(begin, count), extra,
-                      {encoder.prefix(), encoder.suffix(), forced}, std::span(scored).subspan(begin, count));
+    add_extra_outputs(open, workspace, std::span(pairs).subspan(begin, count), extra, common,
+                      std::span(scored).subspan(begin, count));
     if (rules.coverage_penalty == 0) return;
-    const auto weights = cross_attention(open, workspace, std::span(pairs).subspan(begin, count), layer);
-    for (size_t j = 0; j < count; ++j) coverage[begin + j] = coverage_of(weights[j], pairs[begin + j]);
+    const auto attention = cross_attention(open, workspace, std::span(pairs).subspan(begin, count), layer);
+    for (size_t j = 0; j < count; ++j) coverage[begin + j] = coverage_of(attention[j], pairs[begin + j]);
   });
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];

@@ -8,5 +8,6 @@ TaskProgram translation_program();
 
 void add_translate(CLI::App& app);
 void add_shortlist(CLI::App& app);
+void add_confidence(CLI::App& app);
 
 }  // namespace sixfold::cli

@@ -46,7 +46,7 @@ void check_markup(const TranslateSettings& settings) {
   require(settings.writer.format == OutputFormat::text && !settings.writer.details.any() &&
               settings.options.n_best == 1,
           "--markup: a document has one translation and nothing else; leave out --format, --n-best, "
-          "--token-scores, --alignments and --attention");
+          "--token-scores, --alignments, --confidence and --attention");
   require(
       !settings.constraints.by_line(),
       "--prefixes, --constraints and --avoid are for lines, and --markup translates a document; leave one out");

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "program/kit/value_option.h"
+#include "tasks/translation/confidence.h"
 
 namespace sixfold::cli {
 namespace {
@@ -40,6 +41,8 @@ std::string detail_columns(const Translation& translation, const ExtraOutputs& d
                           translation.tokens[i].log_probability);
   }
   if (details.alignment) text += "\t" + pharaoh(translation);
+  if (details.confidence)
+    text += translation.confidence ? fmt::format("\t{:.4f}", translation.confidence->value) : "\t";
   return text;
 }
 
@@ -74,6 +77,7 @@ ordered_json json_of(const Translation& translation, const ExtraOutputs& details
   }
   if (details.alignment) object["alignment"] = pharaoh(translation);
   if (translation.attention) object["attention"] = json_of(*translation.attention);
+  if (details.confidence) write_confidence(translation.confidence, object);
   if (!translation.unmet.empty()) object["unmet"] = translation.unmet;
   return object;
 }
@@ -98,6 +102,8 @@ void add_writer_options(CLI::App& command, WriterOptions& options) {
                    "add each token with its log-probability (tsv, json, jsonl)");
   command.add_flag("--alignments", options.details.alignment,
                    "add word alignments as pairs of source and target word, counted from 0: 0-0 1-2");
+  command.add_flag("--confidence", options.details.confidence,
+                   "add how good the translation may be, from 0 to 1 (tsv, json, jsonl)");
   command.add_flag("--attention", options.details.attention,
                    "add the attention weights of all heads (json, jsonl)");
   command
@@ -112,6 +118,8 @@ void check(const WriterOptions& options, bool uses_layer) {
   const bool json = options.format == OutputFormat::json || options.format == OutputFormat::jsonl;
   require(!options.details.tokens || options.format != OutputFormat::text,
           "--token-scores: --format text can't contain them; choose --format tsv, json or jsonl");
+  require(!options.details.confidence || options.format != OutputFormat::text,
+          "--confidence: --format text can't contain it; choose --format tsv, json or jsonl");
   require(!options.details.attention || json,
           "--attention: only --format json and jsonl can contain attention weights; choose one of them");
   require(!options.details.layer || options.details.attention || options.details.alignment || uses_layer,

@@ -28,7 +28,7 @@ struct WriterOptions {
   ExtraOutputs details;
 };
 
-/// Adds --format, --token-scores, --alignments, --attention and --layer.
+/// Adds --format, --token-scores, --alignments, --confidence, --attention and --layer.
 void add_writer_options(CLI::App& command, WriterOptions& options);
 /// Throws an input error if the format can't contain a requested part. `uses_layer`: whether alignments matter
 /// besides, as for a document, whose tags are placed by them.
@@ -36,7 +36,8 @@ void check(const WriterOptions& options, bool uses_layer = false);
 
 /// Writes lines with their translations in one of these formats:
 ///   text   each translation; with alignments, followed by " ||| 0-0 1-2"
-///   tsv    line number, rank, score, text; with token scores a column of token:score, with alignments one more
+///   tsv    line number, rank, score, text; with token scores a column of token:score, with alignments and
+///          confidence one more for each
 ///   json   an array of the objects of jsonl
 ///   jsonl  {"line": 1, "source": ..., "translations": [{"text", "score", "log_probability", ...}]}
 class TranslationWriter {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "serve/http/json_text.h"
+#include "tasks/translation/confidence.h"
 #include "tasks/translation/output_constraints.h"
 #include "tasks/translation/routes/texts.h"
 
@@ -71,6 +72,7 @@ Json translation_json(const Translation& translation, const ExtraOutputs& detail
   }
   if (details.alignment) json["alignment"] = translation.alignment;
   if (details.attention && translation.attention) json["attention"] = attention_json(*translation.attention);
+  if (details.confidence) write_confidence(translation.confidence, json);
   if (!translation.all_attention.empty()) json["all_attention"] = all_attention_json(translation.all_attention);
   return json;
 }
@@ -86,7 +88,14 @@ Json result_json(const TextResult& text, const ExtraOutputs& details) {
     if (details.search) one["search"] = search_json(sentence.search);
     sentences.push_back(std::move(one));
   }
-  return {{"text", text.text}, {"sentences", sentences}};
+  Json json{{"text", text.text}, {"sentences", sentences}};
+  if (details.confidence) {
+    std::vector<std::optional<LineConfidence>> parts;
+    for (const TranslatedLine& sentence : text.sentences)
+      parts.push_back(sentence.translations.front().confidence);
+    write_confidence(mean_confidence(parts), json);
+  }
+  return json;
 }
 
 ServedPair pair_of(Service& service, const Fields& fields) {
@@ -152,6 +161,7 @@ void read_details(const Fields& fields, const std::vector<std::string>& texts, i
   details.tokens = fields.truth("tokens").value_or(false);
   details.alignment = fields.truth("alignment").value_or(false);
   details.attention = fields.truth("attention").value_or(false);
+  details.confidence = fields.truth("confidence").value_or(false);
   details.all_attention = fields.truth("all_attention").value_or(false);
   details.search = fields.truth("search").value_or(false);
   if (const auto layer = fields.whole("layer", -1000, 1000)) details.layer = static_cast<int>(*layer);
