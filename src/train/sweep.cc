@@ -64,7 +64,7 @@ void apply(const OptionNode& changes, const std::string& prefix, SweepRow& row,
 }
 
 /// Whether a file lists variants.
-bool is_list(OptionNode& file) { return file.find("rows") || file.find("grid"); }
+bool is_list(OptionNode& file) { return file.find("base") || file.find("rows") || file.find("grid"); }
 
 OptionNode base_of(const OptionNode& base) {
   if (base.kind == Kind::map) return base;
@@ -145,6 +145,8 @@ std::vector<SweepRow> variants_of(OptionNode& file, const std::string& path) {
     }
   const OptionNode* base = file.find("base");
   require(base, "{}: 'base' is missing: the training config that the rows change", path);
+  require(file.find("rows") || file.find("grid"),
+          "{}: has a 'base', but neither 'rows' nor a 'grid' that change it", path);
   OptionNode all{.kind = Kind::map};
   if (const OptionNode* rows = file.find("rows")) {
     require(rows->kind == Kind::map && !rows->children.empty(),

@@ -193,6 +193,7 @@ TEST_F(SweepTest, GridsAndSeedsHaveBounds) {
   expect("grid: {model.heads: [1], model: {heads: [2]}}\n", "the key 'model.heads' occurs twice");
   expect("grid: {model.heads: [1, 1]}\n", "are both named 'heads-1'");
   expect("grid: {a: [1/2, 1_2]}\n", "are both named 'a-1_2'");
+  expect("seeds: 3\n", "has a 'base', but neither 'rows' nor a 'grid' that change it");
   expect("rows: {a: {}}\nseeds: 0\n", "seeds: expected");
   expect("rows: {a: {}}\nseeds: 101\n", "seeds: expected");
   expect("rows: {" + std::string(201, 'a') + ": {}}\n", "has 201 characters");
