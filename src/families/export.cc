@@ -153,9 +153,8 @@ void export_model(const std::string& model_folder, std::string_view program, con
   const Exported exported = family.write({model_folder, *model, tokenizers}, folder.path());
   ReadBack(model_folder, exported, read_back(family, folder.path(), model_folder)).check(tokenizers);
   folder.commit();
-  ModelConfig rest = model->config();
-  rest.drop_fitted();
-  if (!differing_keys(config_tree(rest), config_tree(model->config())).empty())
+  if (const OptionNode* fitted = model->config().settings.find_path("confidence");
+      fitted && !fitted->children.empty())
     log_info("{}: the confidence of its translations is not exported", output);
 }
 

@@ -5,18 +5,21 @@
 namespace sixfold {
 namespace {
 
-/// Keeps the weights of one layer.
+/// Keeps the weights of one layer. The layers after it run only if their states are wanted.
 class OneLayer final : public AttentionObserver {
  public:
-  OneLayer(AttentionKind kind, int layer) : kind_(kind), layer_(layer) {}
+  OneLayer(AttentionKind kind, int layer, bool all_layers)
+      : kind_(kind), layer_(layer), all_layers_(all_layers) {}
   bool wants(AttentionKind kind, int layer) const override { return kind == kind_ && layer == layer_; }
   void see(AttentionKind, int, const Tensor& weights) override { weights_ = weights; }
-  bool done() const override { return static_cast<bool>(weights_); }
+  bool done() const override { return has_seen() && !all_layers_; }
+  bool has_seen() const { return static_cast<bool>(weights_); }
   const Tensor& weights() const { return weights_; }
 
  private:
   AttentionKind kind_;
   int layer_;
+  bool all_layers_;
   Tensor weights_;
 };
 
@@ -68,11 +71,11 @@ std::vector<std::vector<float>> attention_weights(const Transformer& model, cons
   require(layers > 0, "attention: the model has no {} attention", name_of_enum(kind));
   require(layer >= 0 && layer < layers, "attention of layer {}: the model has layers 0 to {}", layer,
           layers - 1);
-  OneLayer observer(kind, layer);
+  OneLayer observer(kind, layer, states != nullptr);
   const Tensor output = model.states(batch, context, &observer);
   if (states) *states = output;
   const MixerKind mixer = kind == AttentionKind::encoder ? config.encoder_mixer : config.decoder_mixer;
-  require(observer.done(), "attention: the model has no {0} attention: its {0}_mixer is '{1}'",
+  require(observer.has_seen(), "attention: the model has no {0} attention: its {0}_mixer is '{1}'",
           name_of_enum(kind), name_of_enum(mixer));
   return of_samples(observer.weights(), kind, batch, context);
 }

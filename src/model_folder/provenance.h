@@ -6,8 +6,8 @@ namespace sixfold {
 
 /// The steps that made a model, oldest first, each as the text of a JSON object. They are the elements of the
 /// array in provenance.json (history.json in folders of version 0.1.0). Each has "step" ("train", "average",
-/// "quantize", "confidence" or "import") and "version", the version of Sixfold. Returns no steps for a folder without the
-/// file. Throws an input error that names the file if it is damaged.
+/// "quantize", "confidence" or "import") and "version", the version of Sixfold. Returns no steps for a folder
+/// without the file. Throws an input error that names the file if it is damaged.
 std::vector<std::string> read_provenance(const std::string& folder);
 
 /// The same steps in words, one line for each: "trained for 9800 updates on 29000 pairs; best bleu 39.51 at

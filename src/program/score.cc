@@ -119,10 +119,10 @@ void run(const ScoreSettings& settings, const CLI::App& command) {
       "of a text, --token-scores and --format jsonl go together: a line for each token; give both, or none");
   require(!tokens || !settings.summary,
           "--summary prints the line with the result alone; leave it out, or --token-scores");
-  refuse_options(
-      command,
-      {"--alignments", "--confidence", "--attention", "--layer", "--batch-tokens", "--max-source-length", "--target-language"},
-      "translation");
+  refuse_options(command,
+                 {"--alignments", "--confidence", "--attention", "--layer", "--batch-tokens",
+                  "--max-source-length", "--target-language"},
+                 "translation");
   score_text(settings);
 }
 

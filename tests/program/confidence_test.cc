@@ -55,10 +55,6 @@ TEST_F(ConfidenceCommand, FitsAModelThatHasNone) {
   // A translation is the same with it, and so is that of the model without.
   const std::string plain = sixfold("translate " + model_ + " --input " + source_).text;
   EXPECT_EQ(plain, sixfold("translate " + rated_ + " --input " + source_).text);
-  // What is exported has none, and what has one can be exported.
-  const Outcome exported = sixfold("export ctranslate2 " + rated_ + " --output " + (folder_ / "ct2"));
-  EXPECT_EQ(exported.status, 0) << exported.text;
-  EXPECT_NE(exported.text.find("confidence"), std::string::npos) << exported.text;
 }
 
 TEST_F(ConfidenceCommand, SaysWhatIsWrong) {
@@ -66,9 +62,11 @@ TEST_F(ConfidenceCommand, SaysWhatIsWrong) {
   write_file_atomically(folder_ / "text", "mine");
   expect_error(sixfold(fit(folder_ / "text")), "is a file");
   write_file_atomically(reference_, "a\n");
-  expect_error(sixfold(fit(rated_)), "lines");
+  EXPECT_NE(sixfold(fit(rated_)).text.find("lines"), std::string::npos);
   write_file_atomically(source_, "b\n");
-  expect_error(sixfold(fit(rated_)), "no confidence was fitted");
+  const Outcome short_text = sixfold(fit(rated_));
+  EXPECT_NE(short_text.status, 0);
+  EXPECT_NE(short_text.text.find("error: " + source_ + ": no confidence was fitted"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(rated_));
   expect_error(sixfold("translate " + model_ + " --confidence --input " + source_), "choose --format tsv");
   expect_error(sixfold("translate " + model_ + " --confidence --markup html --input " + source_),
@@ -107,10 +105,11 @@ TEST_F(ConfidenceCommand, IsWrittenReadAndDrawn) {
   EXPECT_NE(shown.text.find("confidence: correlation with chrF of lines = "), std::string::npos) << shown.text;
   EXPECT_NE(shown.text.find(", 3 lines\n"), std::string::npos) << shown.text;
   EXPECT_EQ(nlohmann::json::parse(sixfold(agreement + " --format json").text).back().at("lines"), 3);
-  const Outcome drawn = sixfold("plot confidence " + lines + " --reference " + given);
-  EXPECT_EQ(drawn.status, 0);
-  EXPECT_NE(drawn.text.find("Reliability"), std::string::npos);
-  EXPECT_NE(drawn.text.find("by mean log-probability"), std::string::npos);
+  const std::string picture = folder_ / "confidence.svg";
+  const Outcome drawn = sixfold("plot confidence " + lines + " --reference " + given + " --output " + picture);
+  EXPECT_EQ(drawn.status, 0) << drawn.text;
+  EXPECT_NE(read_file(picture).find("Reliability"), std::string::npos);
+  EXPECT_NE(read_file(picture).find("by mean log-probability"), std::string::npos);
   const Outcome scored =
       sixfold("score " + rated_ + " --confidence --format jsonl --source " + input + " --target " + given);
   EXPECT_NE(scored.text.find("\"confidence\":"), std::string::npos) << scored.text;
@@ -144,7 +143,7 @@ TEST_F(ConfidenceCommand, AgreementIsComputedFromWhatWasWritten) {
         {"", "is empty"}}) {
     write_file_atomically(lines, text);
     expect_error(sixfold(agreement + lines), problem);
-    expect_error(sixfold("plot confidence " + lines + " --reference " + given), problem);
+    expect_error(sixfold("plot confidence " + lines + " --reference " + given + " --output " + (folder_ / "p.svg")), problem);
   }
 }
 

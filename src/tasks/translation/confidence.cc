@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/error.h"
@@ -229,11 +228,10 @@ std::optional<LineConfidence> mean_confidence(std::span<const std::optional<Line
   return sum;
 }
 
-void write_confidence(const std::optional<LineConfidence>& confidence, nlohmann::ordered_json& object) {
-  object["confidence"] = nullptr, object["mean_log_probability"] = nullptr;
-  if (!confidence) return;
-  object["confidence"] = confidence->value;
-  object["mean_log_probability"] = confidence->mean_log_probability;
+std::vector<std::pair<const char*, std::optional<double>>> confidence_fields(
+    const std::optional<LineConfidence>& confidence) {
+  if (!confidence) return {{"confidence", {}}, {"mean_log_probability", {}}};
+  return {{"confidence", confidence->value}, {"mean_log_probability", confidence->mean_log_probability}};
 }
 
 int64_t fit_tokens(const ReferencedText& text, int beam_size) {

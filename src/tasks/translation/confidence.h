@@ -1,10 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/model_runtime.h"
@@ -34,8 +34,9 @@ std::vector<LineConfidence> confidences(const DecodeWorkspace& decoding, const T
 /// The mean by numbers of tokens; nothing if there is none.
 std::optional<LineConfidence> mean_confidence(std::span<const std::optional<LineConfidence>> parts);
 
-/// Adds what is known of it to a JSON object; null for what the model did not translate.
-void write_confidence(const std::optional<LineConfidence>& confidence, nlohmann::ordered_json& object);
+/// The fields of an answer in JSON, by name; null, which is nothing here, for what the model did not translate.
+std::vector<std::pair<const char*, std::optional<double>>> confidence_fields(
+    const std::optional<LineConfidence>& confidence);
 
 /// A text with references.
 struct ReferencedText {

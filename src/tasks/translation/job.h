@@ -74,7 +74,7 @@ class TranslationJob final : public RequestGroup {
   SearchOptions how_;
   BeamRequests requests_;
   const std::vector<double> confidence_;  // `confidence_weights`, if they are needed
-  size_t read_ = 0, out_ = 0;  // numbers of lines read and emitted
+  size_t read_ = 0, out_ = 0;             // numbers of lines read and emitted
   bool ended_ = false;
   std::exception_ptr input_error_;
 

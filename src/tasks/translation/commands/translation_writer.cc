@@ -77,7 +77,9 @@ ordered_json json_of(const Translation& translation, const ExtraOutputs& details
   }
   if (details.alignment) object["alignment"] = pharaoh(translation);
   if (translation.attention) object["attention"] = json_of(*translation.attention);
-  if (details.confidence) write_confidence(translation.confidence, object);
+  if (details.confidence)
+    for (const auto& [name, value] : confidence_fields(translation.confidence))
+      object[name] = value ? ordered_json(*value) : nullptr;
   if (!translation.unmet.empty()) object["unmet"] = translation.unmet;
   return object;
 }

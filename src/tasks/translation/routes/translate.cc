@@ -58,6 +58,10 @@ Json search_json(const SearchSteps& steps) {
   return all;
 }
 
+void add_confidence(const std::optional<LineConfidence>& confidence, Json& json) {
+  for (const auto& [name, value] : confidence_fields(confidence)) json[name] = value ? Json(*value) : nullptr;
+}
+
 Json translation_json(const Translation& translation, const ExtraOutputs& details) {
   Json json{{"text", translation.text},
             {"score", translation.score},
@@ -72,7 +76,7 @@ Json translation_json(const Translation& translation, const ExtraOutputs& detail
   }
   if (details.alignment) json["alignment"] = translation.alignment;
   if (details.attention && translation.attention) json["attention"] = attention_json(*translation.attention);
-  if (details.confidence) write_confidence(translation.confidence, json);
+  if (details.confidence) add_confidence(translation.confidence, json);
   if (!translation.all_attention.empty()) json["all_attention"] = all_attention_json(translation.all_attention);
   return json;
 }
@@ -93,7 +97,7 @@ Json result_json(const TextResult& text, const ExtraOutputs& details) {
     std::vector<std::optional<LineConfidence>> parts;
     for (const TranslatedLine& sentence : text.sentences)
       parts.push_back(sentence.translations.front().confidence);
-    write_confidence(mean_confidence(parts), json);
+    add_confidence(mean_confidence(parts), json);
   }
   return json;
 }
