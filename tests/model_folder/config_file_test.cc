@@ -132,7 +132,7 @@ TEST(ConfigFile, SettingsAreThoseOfTheTask) {
   save_config(path, config);
   EXPECT_EQ(settings_of<TranslationSettings>(load_config(path)).source_language, "en");
   EXPECT_EQ(error_message([&] { settings_of<ClassificationSettings>(load_config(path)); }),
-            path + ": unknown key 'language_token' (known: labels)");
+            path + ": unknown key 'confidence' (known: labels)");
   config.settings = write_options(TranslationSettings{"en", "not a code"});
   save_config(path, config);
   EXPECT_EQ(error_message([&] { settings_of<TranslationSettings>(load_config(path)); }),

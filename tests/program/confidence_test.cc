@@ -143,7 +143,9 @@ TEST_F(ConfidenceCommand, AgreementIsComputedFromWhatWasWritten) {
         {"", "is empty"}}) {
     write_file_atomically(lines, text);
     expect_error(sixfold(agreement + lines), problem);
-    expect_error(sixfold("plot confidence " + lines + " --reference " + given + " --output " + (folder_ / "p.svg")), problem);
+    expect_error(
+        sixfold("plot confidence " + lines + " --reference " + given + " --output " + (folder_ / "p.svg")),
+        problem);
   }
 }
 

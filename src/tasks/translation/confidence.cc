@@ -192,13 +192,13 @@ std::vector<double> confidence_weights(const ModelRuntime& open, const ExtraOutp
   if (!wanted.confidence) return {};
   std::vector<double> weights = settings_of<TranslationSettings>(open.config()).confidence;
   require(!weights.empty(),
-          "{}: the model has no confidence: it was trained without enough validation text, imported, averaged, "
-          "or made by an earlier version; 'sixfold confidence' fits it to a text with references",
-          open.folder());
-  require(weights.size() == confidence_features + 1,
-          "{}/config.json: translation.confidence has {} numbers, but this version has {}; fit it again with "
-          "'sixfold confidence'",
-          open.folder(), weights.size(), confidence_features + 1);
+          "the model has no confidence: it was trained without enough validation text, imported, averaged, or "
+          "made by an earlier version; 'sixfold confidence' fits it to a text with references");
+  require(
+      weights.size() == confidence_features + 1,
+      "config.json of the model: translation.confidence has {} numbers, but this version has {}; fit it again "
+      "with 'sixfold confidence'",
+      weights.size(), confidence_features + 1);
   return weights;
 }
 
