@@ -184,14 +184,14 @@ TEST_F(RatedTranslator, BelongsToItsWeights) {
 
 /// A language in which most words have one translation, and those that begin with "x" one of eight that nothing
 /// tells: what a model makes of them is right in one of eight cases.
-struct Lines {
+struct UnclearText {
   std::string source, target;
   std::vector<int> unclear;
 };
 
-Lines lines_of(uint64_t seed, int count) {
+UnclearText unclear_text(uint64_t seed, int count) {
   RandomStream random(seed, 0);
-  Lines lines;
+  UnclearText lines;
   for (int i = 0; i < count; ++i) {
     const uint32_t words = 4 + random.below(4), unclear = random.below(words + 1);
     for (uint32_t w = 0; w < words; ++w) {
@@ -214,7 +214,7 @@ class FittedConfidence : public testing::Test {
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
     for (const auto& [name, seed, count] : {std::tuple("train", 1, 3000), {"valid", 2, 300}, {"few", 3, 199}}) {
-      const Lines lines = lines_of(static_cast<uint64_t>(seed), count);
+      const UnclearText lines = unclear_text(static_cast<uint64_t>(seed), count);
       write_file_atomically(*folder_ / (std::string(name) + ".a"), lines.source);
       write_file_atomically(*folder_ / (std::string(name) + ".b"), lines.target);
     }
@@ -245,7 +245,7 @@ validation: {every_updates: 1000, metrics: [loss], best_by: loss}
 };
 
 TEST_F(FittedConfidence, TellsWhichLinesAreTranslatedWell) {
-  const Lines test = lines_of(9, 200);
+  const UnclearText test = unclear_text(9, 200);
   std::vector<std::string> sources, references;
   std::istringstream source(test.source), target(test.target);
   for (std::string line; std::getline(source, line);) sources.push_back(line);
