@@ -36,7 +36,7 @@ class LexicalTable {
     size_t place(int32_t id) const;
     void normalise();
   };
-  const Row& row(int32_t source) const { return rows_[static_cast<size_t>(source + 1)]; }
+  const Row& row(int32_t source) const { return rows_[static_cast<size_t>(int64_t{source} + 1)]; }
   template <class Body>
   void for_sources(const TokenCorpus& corpus, int64_t i, const Body& body);
   void improve(const TokenCorpus& corpus, const std::atomic<int>* stop);

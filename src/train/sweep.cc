@@ -50,7 +50,7 @@ OptionNode& node_at(OptionNode& root, std::string_view key, const OptionNode& va
 void apply(const OptionNode& changes, const std::string& prefix, SweepRow& row,
            std::vector<std::string>& described) {
   for (const auto& [key, value] : changes.children) {
-    const std::string full = prefix.empty() ? key : prefix + "." + key;
+    const std::string full = prefix.empty() ? key : fmt::format("{}.{}", prefix, key);
     if (value.kind == Kind::map) {
       apply(value, full, row, described);
       continue;
@@ -84,7 +84,7 @@ struct Axis {
 
 void collect_axes(const OptionNode& grid, const std::string& prefix, std::vector<Axis>& axes) {
   for (const auto& [name, values] : grid.children) {
-    const std::string key = prefix.empty() ? name : prefix + "." + name;
+    const std::string key = prefix.empty() ? name : fmt::format("{}.{}", prefix, name);
     if (values.kind == Kind::map) {
       collect_axes(values, key, axes);
       continue;

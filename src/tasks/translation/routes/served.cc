@@ -76,7 +76,7 @@ ServedTranslation::ServedTranslation(const ModelSpec& spec, const EngineSettings
   if (own.empty()) {
     std::tie(source, target) = languages_of(spec, spec.name);
     sources = {source}, targets = {target};
-    SentenceSplitter{source};  // throws if ICU does not know it
+    const SentenceSplitter known(source);  // throws if ICU does not know the language
     return;
   }
   for (const std::string& language : own) {
