@@ -16,7 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from families import REFERENCES, Failure, Sixfold, make, numbers
+from families import Failure, Sixfold, make, numbers
+from families_reference import REFERENCES
 
 # The converter with the name of the pre-tokenizer given, which it otherwise finds in a list of published models.
 CONVERTER = """
