@@ -13,6 +13,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
@@ -441,6 +442,14 @@ std::optional<TemporaryName> parse_temporary_name(std::string_view file_name) {
   const auto second = std::from_chars(first.ptr + 1, end, count);
   if (second.ec != std::errc() || second.ptr != end) return std::nullopt;
   return TemporaryName{std::string(file_name.substr(0, at)), process};
+}
+
+std::string temporary_folder() {
+  std::error_code missing;
+  const fs::path folder = fs::temp_directory_path(missing);
+  if (!missing) return folder.string();
+  const char* named = std::getenv("TMPDIR");
+  throw_environment_error("{}: is not a folder; set TMPDIR to one for temporary files", named ? named : "/tmp");
 }
 
 }  // namespace sixfold

@@ -154,4 +154,7 @@ struct TemporaryName {
 /// Returns nothing for any other name.
 std::optional<TemporaryName> parse_temporary_name(std::string_view file_name);
 
+/// The folder of temporary files: that of TMPDIR, or /tmp. Throws an environment error if there is none.
+std::string temporary_folder();
+
 }  // namespace sixfold

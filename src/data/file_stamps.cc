@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "data/lines.h"
 
 namespace sixfold {
 namespace {
@@ -22,11 +23,12 @@ std::vector<std::string> paths_of(const std::vector<CorpusFiles>& texts) {
   return paths;
 }
 
+/// Standard input is refused too where it is a file, since it is read from where it stands.
 void require_regular_file(const std::string& path) {
   require_readable(path);
-  require(fs::is_regular_file(path),
-          "{}: is not a regular file; training reads its text more than once, so save it to a file first",
-          path);
+  require(path != "/dev/stdin" && fs::is_regular_file(path),
+          "{}: is not a regular file; its text is read more than once, so save it to a file first",
+          name_of_text(path));
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "data/measure.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 #include <sstream>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "data/repeats.h"
 
@@ -43,7 +43,7 @@ void measure_words(PairReader& reader, const EncodeOptions& options, RepeatFinde
 CorpusReport measure_corpus(const std::vector<CorpusFiles>& files, const std::optional<Tokenizers>& tokenizers,
                             const MeasureOptions& options) {
   PairReader reader(files, options.invalid);
-  RepeatFinder repeats(std::filesystem::temp_directory_path());
+  RepeatFinder repeats(temporary_folder());
   CorpusReport report;
   if (tokenizers)
     encode_pairs([&](std::string& source, std::string& target) { return reader.next(source, target); },

@@ -45,10 +45,12 @@ void RepeatFinder::flush() {
 }
 
 /// The records whose hash, modulo `parts`, is `part`.
-std::vector<RepeatFinder::Record> RepeatFinder::read_part(uint64_t part, uint64_t parts) const {
+std::vector<RepeatFinder::Record> RepeatFinder::read_part(uint64_t part, uint64_t parts,
+                                                          const std::atomic<int>* stop) const {
   std::vector<Record> records;
   std::vector<uint64_t> hashes(buffered_hashes);
   for (int64_t index = 0; index < count_;) {
+    if (stop && stop->load() != 0) throw Cancelled();
     const auto wanted = static_cast<size_t>(std::min<int64_t>(buffered_hashes, count_ - index));
     auto bytes = std::as_writable_bytes(std::span(hashes).first(wanted));
     for (int64_t at = index * static_cast<int64_t>(sizeof(uint64_t)); !bytes.empty();) {
@@ -66,12 +68,13 @@ std::vector<RepeatFinder::Record> RepeatFinder::read_part(uint64_t part, uint64_
   return records;
 }
 
-std::vector<bool> RepeatFinder::find(const std::function<bool(int64_t, int64_t)>& equal) {
+std::vector<bool> RepeatFinder::find(const std::function<bool(int64_t, int64_t)>& equal,
+                                     const std::atomic<int>* stop) {
   flush();
   std::vector<bool> repeated(static_cast<size_t>(count_));
   const auto parts = static_cast<uint64_t>((count_ + at_once_ - 1) / at_once_);
   for (uint64_t part = 0; part < parts; ++part) {
-    std::vector<Record> records = read_part(part, parts);
+    std::vector<Record> records = read_part(part, parts, stop);
     std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
       return a.hash != b.hash ? a.hash < b.hash : a.index < b.index;
     });

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -20,8 +21,9 @@ class RepeatFinder {
 
   void add(uint64_t hash);
   /// For each item, whether an earlier one has the same hash and `equal(earlier, item)` is true. Call once,
-  /// last.
-  std::vector<bool> find(const std::function<bool(int64_t, int64_t)>& equal);
+  /// last. When `stop` becomes nonzero, `Cancelled` is thrown.
+  std::vector<bool> find(const std::function<bool(int64_t, int64_t)>& equal,
+                         const std::atomic<int>* stop = nullptr);
 
  private:
   struct Record {
@@ -29,7 +31,7 @@ class RepeatFinder {
     int64_t index;
   };
   void flush();
-  std::vector<Record> read_part(uint64_t part, uint64_t parts) const;
+  std::vector<Record> read_part(uint64_t part, uint64_t parts, const std::atomic<int>* stop) const;
 
   std::string folder_;
   int64_t at_once_;

@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/plural.h"
-#include "data/reading_progress.h"
 #include "data/repeats.h"
 #include "data/sequence_writer.h"
 
@@ -108,7 +107,7 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
   TokenCorpus corpus;
   corpus.source = map_side(whole.path(), "source");
   corpus.target = map_side(whole.path(), "target");
-  const auto repeated = repeats.find([&](int64_t a, int64_t b) { return equal(corpus, a, b); });
+  const auto repeated = repeats.find([&](int64_t a, int64_t b) { return equal(corpus, a, b); }, options.stop);
   record.report.repeats = std::count(repeated.begin(), repeated.end(), true);
   if (options.drop_repeats && record.report.repeats > 0) drop(whole.path(), repeated, record);
   record.hash = hash_of_ids(whole.path());

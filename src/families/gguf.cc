@@ -11,6 +11,7 @@
 #include "families/gguf_tokenizer.h"
 #include "families/json/causal.h"
 #include "families/json/chat_template.h"
+#include "families/json/rope.h"
 
 // Language models in llama.cpp's format GGUF. The names of tensors are defined in gguf-py's constants.py, those
 // of keys in ggml's docs/gguf.md.
@@ -86,7 +87,8 @@ NameRules gguf_rules(const GgufArchitecture& architecture, const TensorMap& tens
       {theirs + "ffn_down.weight", {ours + "fc2.weight"}},
       {theirs + "attn_q_norm.weight", {attention + "q_norm.weight"}, rotated},
       {theirs + "attn_k_norm.weight", {attention + "k_norm.weight"}, rotated},
-      {"rope_*.weight", {}, {}, Holds::nothing},  // factors of wavelengths, which the config has
+      {"rope_freqs.weight", {}, {}, Holds::nothing},  // factors of wavelengths, which the config has
+      {"rope_factors_*.weight", {}, {}, Holds::nothing},
   };
   if (architecture.fused)
     rules.push_back({theirs + "ffn_up.weight", {ours + "fc_gate.weight", ours + "fc1.weight"}});
@@ -115,34 +117,44 @@ NameRules gguf_rules(const GgufArchitecture& architecture, const TensorMap& tens
 /// of wavelengths; longrope has other factors for texts longer than those of the earlier training, and
 /// `context_tokens` becomes the length of these. What yarn's keys mean is what they mean in transformers.
 RotaryScaling gguf_scaling(const GgufFile& file, const GgufKeys& keys, ModelConfig& c) {
-  const std::string type = keys.text("rope.scaling.type", "none");
-  const int original = keys.size("rope.scaling.original_context_length", c.context_tokens);
-  const TensorInfo* longrope = file.tensors().find("rope_factors_short.weight");
-  const TensorInfo* factors = longrope ? longrope : file.tensors().find("rope_freqs.weight");
+  const std::string type = keys.text("rope.scaling.type", "linear");  // as llama.cpp takes a file without it
+  const bool is_longrope = type == "longrope", is_yarn = type == "yarn";
+  const auto has = [&](const char* tensor) { return file.tensors().find(tensor) != nullptr; };
+  const char *of_short = "rope_factors_short.weight", *of_long = "rope_factors_long.weight";
+  require(has(of_short) || !has(of_long), "{}: has '{}' for long texts, but no '{}' for those before",
+          file.path(), of_long, of_short);
+  require(!has(of_short) || !has("rope_freqs.weight"), "{}: has '{}' and 'rope_freqs.weight'; give one of them",
+          file.path(), of_short);
+  const char* factors = has(of_short) ? of_short : has("rope_freqs.weight") ? "rope_freqs.weight" : nullptr;
   const double factor = keys.number("rope.scaling.factor", keys.number("rope.scale_linear", 1));
-  require(!factors || type == "none" || type == "longrope",
-          "{}: {} is '{}', and a tensor scales rotary positions too; only one of them is supported",
-          file.path(), keys.key("rope.scaling.type"), type);
-  RotaryScaling s{.original_context = original};
+  const double attention_factor = keys.number("rope.scaling.attn_factor", 1);
+  RotaryScaling s{.factor = static_cast<float>(factor),
+                  .original_context = keys.size("rope.scaling.original_context_length", c.context_tokens)};
   if (factors) {
+    require(is_longrope || type == "none" || (factor == 1 && !keys.has("rope.scaling.type")),
+            "{}: {} is '{}' with the factor {}, and a tensor scales rotary positions too; only one of them is "
+            "supported",
+            file.path(), keys.key("rope.scaling.type"), type, factor);
     s.kind = RotaryScalingKind::factors;
-    s.factors = to_floats(*factors);
-    s.magnitude = static_cast<float>(keys.number("rope.scaling.attn_factor", 1));
-    if (longrope) c.context_tokens = std::min(c.context_tokens, original);
-  } else if (type == "yarn") {
+    s.factor = 1;
+    s.factors = matrix_of(file.tensors(), factors).values;
+    s.magnitude = static_cast<float>(attention_factor);
+    if (factors == of_short) c.context_tokens = std::min(c.context_tokens, s.original_context);
+  } else if (is_yarn) {
     s.kind = RotaryScalingKind::yarn;
     s.low = static_cast<float>(keys.number("rope.scaling.yarn_beta_slow", 1));
     s.high = static_cast<float>(keys.number("rope.scaling.yarn_beta_fast", 32));
-    s.magnitude = static_cast<float>(keys.number("rope.scaling.yarn_attn_factor", 0.1 * std::log(factor) + 1));
+    s.magnitude = static_cast<float>(attention_factor *
+                                     keys.number("rope.scaling.yarn_attn_factor", yarn_magnitude(factor)));
     keys.require_number("rope.scaling.yarn_log_multiplier", 0);
-  } else if (type == "linear" || (type == "none" && factor != 1)) {
-    s.kind = RotaryScalingKind::linear;
   } else {
-    require(type == "none", "{}: {} is '{}'; only linear, yarn and longrope with its factors are supported",
-            file.path(), keys.key("rope.scaling.type"), type);
-    return {};
+    require(type == "linear" || type == "none",
+            "{}: {} is '{}'; only linear, yarn and longrope with its factors are supported", file.path(),
+            keys.key("rope.scaling.type"), type);
+    keys.require_number("rope.scaling.attn_factor", 1);
+    if (type == "none" || factor == 1) return {};
+    s.kind = RotaryScalingKind::linear;
   }
-  s.factor = static_cast<float>(factor);
   return s;
 }
 
@@ -152,17 +164,6 @@ void check_gguf(const GgufKeys& keys) {
   for (const char* name :
        {"expert_count", "attention.clamp_kqv", "attention.max_alibi_bias", "attention.scale"})
     keys.require_number(name, 0);
-}
-
-/// Restricted attention sees so many neighbours besides the token itself. A window of 0 is none.
-void set_window(const GgufFile& file, const GgufKeys& keys, bool obeyed, ModelConfig& c) {
-  const int window = keys.count("attention.sliding_window");
-  if (window == 0 || window >= c.context_tokens) return;
-  require(obeyed && window > 1,
-          "{}: {} is {}, less than the {} tokens of a text; only full attention is supported", file.path(),
-          keys.key("attention.sliding_window"), window, c.context_tokens);
-  c.decoder_mixer = MixerKind::restricted_attention;
-  c.attention_window = window - 1;
 }
 
 ModelConfig gguf_config(const GgufFile& file, const GgufKeys& keys) {
@@ -184,7 +185,12 @@ ModelConfig gguf_config(const GgufFile& file, const GgufKeys& keys) {
   const int rotated = keys.size("rope.dimension_count", c.key_width());
   c.rotary_features = rotated == c.key_width() ? 0 : rotated;
   c.rotary_scaling = gguf_scaling(file, keys, c);
-  set_window(file, keys, architecture.window, c);
+  const std::string window_key = fmt::format("{}: {}", file.path(), keys.key("attention.sliding_window"));
+  const int window = keys.count("attention.sliding_window");
+  require(architecture.window || window == 0 || window >= c.context_tokens,
+          "{} is {}, less than the {} tokens of a text; only full attention is supported", window_key, window,
+          c.context_tokens);
+  set_window(window, window_key, c);
   c.activation = Activation::swish;
   c.feed_forward_gate = true;
   c.feed_forward_bias = false;

@@ -89,4 +89,8 @@ SIXFOLD_API const MetricEntry& metric_named(std::string_view name);
 /// The names of the rows for one kind of outputs, in their order.
 SIXFOLD_API std::vector<std::string> metric_names(MetricTable table, LineContent content);
 
+/// The score of one output alone. Throws as `Metric::statistics`.
+SIXFOLD_API double score_of_output(const Metric& metric, std::string_view output,
+                                   std::span<const std::string> references);
+
 }  // namespace sixfold

@@ -123,4 +123,10 @@ std::vector<std::string> metric_names(MetricTable metrics, LineContent content) 
   return names;
 }
 
+double score_of_output(const Metric& metric, std::string_view output, std::span<const std::string> references) {
+  MetricSums sums(metric);
+  sums.add(output, references);
+  return sums.score();
+}
+
 }  // namespace sixfold

@@ -111,11 +111,10 @@ class CleanedFiles {
  public:
   CleanedFiles(const std::string& folder, const std::vector<CorpusFiles>& texts,
                const std::vector<std::string>& inputs)
-      : folder_(folder) {
+      : folder_(folder), dropped_(add("dropped.tsv", inputs)) {
     for (const CorpusFiles& text : texts)
       texts_.push_back(text.tsv.empty() ? std::pair{add(text.source, inputs), add(text.target, inputs)}
                                         : std::pair{add(text.tsv, inputs), static_cast<TextOutput*>(nullptr)});
-    dropped_ = add("dropped.tsv", inputs);
   }
 
   void write(size_t text, const CleanedPair& pair) {
@@ -141,8 +140,10 @@ class CleanedFiles {
   TextOutput* add(const std::string& input, const std::vector<std::string>& inputs) {
     const std::string name = std::filesystem::path(input).filename().string();
     auto& file = files_[name];
-    require(!file, "{}: another file of the same name is cleaned, too; rename one, or clean them one by one",
-            input);
+    require(
+        !file,
+        "{}: another file of the same name, {}, is written, too; rename this one, or clean texts one by one",
+        input, name);
     file = std::make_unique<TextOutput>(folder_.path() + "/" + name, inputs);
     return file.get();
   }
@@ -156,7 +157,7 @@ class CleanedFiles {
   AtomicDirectory folder_;
   std::map<std::string, std::unique_ptr<TextOutput>> files_;
   std::vector<std::pair<TextOutput*, TextOutput*>> texts_;
-  TextOutput* dropped_ = nullptr;
+  TextOutput* dropped_;
 };
 
 /// Reads "3/10".

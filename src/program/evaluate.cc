@@ -76,7 +76,10 @@ struct EvaluatedText {
 /// The runs of a system, separated by commas, which may also belong to the name of a file.
 System runs_of(const std::string& text) {
   std::error_code failure;
-  return std::filesystem::exists(text, failure) ? System{text} : CLI::detail::split(text, ',');
+  if (std::filesystem::exists(text, failure)) return {text};
+  System runs = CLI::detail::split(text, ',');
+  for (const std::string& run : runs) require(!run.empty(), "'{}': a file between commas has no name", text);
+  return runs;
 }
 
 /// Throws an input error if a file is given twice: its two runs or systems would be one.
@@ -167,9 +170,7 @@ EvaluatedText read_texts(const EvaluateSettings& settings, const std::vector<Sys
         for (const std::string& reference : settings.references)
           refuse_names_beside_numbers(lines, path, reference);
       for (size_t k = 0; k < text.references.size(); ++k)
-        require(text.references[k].size() == lines.size(),
-                "{} has {} and {} has {}; line n of both must belong to the same text", text_name(path),
-                counted(lines.size(), "line"), text_name(settings.references[k]), text.references[k].size());
+        require_equal_lines(path, lines.size(), settings.references[k], text.references[k].size());
     }
   }
   return text;

@@ -7,7 +7,7 @@
 
 #include "base/plural.h"
 #include "metrics/calibration.h"
-#include "program/kit/markdown.h"
+#include "program/kit/text_io.h"
 
 namespace sixfold::cli {
 namespace {

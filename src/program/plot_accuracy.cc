@@ -50,8 +50,7 @@ int64_t count_words(const std::string& line) {
 /// Reads a text with a line for each line of the reference.
 std::vector<std::string> read_beside(const std::string& path, const std::string& reference, size_t lines) {
   std::vector<std::string> text = read_lines(readable_path(path));
-  require(text.size() == lines, "{} has {} and {} has {}; line n of both must belong to the same sentence",
-          text_name(path), counted(text.size(), "line"), text_name(reference), lines);
+  require_equal_lines(path, text.size(), reference, lines);
   return text;
 }
 

@@ -56,13 +56,9 @@ void draw(const PlotConfidenceSettings& settings) {
   References references;
   for (const std::string& path : settings.references) {
     references.push_back(read_lines(readable_path(path)));
-    require(references.back().size() == lines.texts.size(),
-            "{} has {} and {} has {}; line n of both must belong to the same text",
-            text_name(settings.translated), counted(lines.texts.size(), "line"), text_name(path),
-            references.back().size());
+    require_equal_lines(settings.translated, lines.texts.size(), path, references.back().size());
   }
   const LineRatings ratings = ratings_of(lines, references);
-  require(!ratings.chrf.empty(), "{}: no line has a confidence", text_name(settings.translated));
   Chart best{.title = "The lines that are rated best",
              .x_label = "share of the lines [%]",
              .y_label = "chrF / 100, mean",

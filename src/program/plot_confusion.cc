@@ -36,10 +36,7 @@ void draw(const PlotConfusionSettings& settings) {
   std::vector<std::string> truth = read_labels(settings.reference),
                            predicted = read_labels(settings.hypothesis);
   require(!truth.empty(), "{}: is empty; expected a label on each line", text_name(settings.reference));
-  require(truth.size() == predicted.size(),
-          "{} has {} and {} has {}; line n of both must belong to the same text",
-          text_name(settings.hypothesis), counted(predicted.size(), "line"), text_name(settings.reference),
-          truth.size());
+  require_equal_lines(settings.hypothesis, predicted.size(), settings.reference, truth.size());
   refuse_names_beside_numbers(predicted, settings.hypothesis, settings.reference);
   for (auto* lines : {&truth, &predicted})
     for (std::string& line : *lines) line = label_of(line);

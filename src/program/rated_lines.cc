@@ -1,5 +1,6 @@
 #include "program/rated_lines.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -42,6 +43,8 @@ RatedLines read_rated_lines(const std::string& path) {
   for (std::string line; reader.next(line);)
     add_line(line, fmt::format("{}:{}", text_name(path), reader.line_number()), rated);
   require(!rated.texts.empty(), "{}: is empty; expected a line of JSON for each sentence", text_name(path));
+  require(std::ranges::any_of(rated.confidence, [](double one) { return std::isfinite(one); }),
+          "{}: no line has a confidence", text_name(path));
   return rated;
 }
 
@@ -52,11 +55,9 @@ LineRatings ratings_of(const RatedLines& lines, const References& references) {
   for (size_t i = 0; i < lines.texts.size(); ++i) {
     if (!std::isfinite(lines.confidence[i]) || !std::isfinite(lines.mean_log_probability[i])) continue;
     for (size_t k = 0; k < references.size(); ++k) of_line[k] = references[k][i];
-    MetricSums sums(chrf);
-    sums.add(lines.texts[i], of_line);
     ratings.confidence.push_back(lines.confidence[i]);
     ratings.mean_log_probability.push_back(lines.mean_log_probability[i]);
-    ratings.chrf.push_back(sums.score() / 100);
+    ratings.chrf.push_back(score_of_output(chrf, lines.texts[i], of_line) / 100);
   }
   return ratings;
 }

@@ -10,7 +10,7 @@
 
 #include "base/join.h"
 #include "base/plural.h"
-#include "program/kit/markdown.h"
+#include "program/kit/text_io.h"
 #include "program/plot/dots.h"
 
 namespace sixfold::cli {

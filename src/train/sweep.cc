@@ -27,8 +27,10 @@ void require_name(const std::string& name, const std::string& where) {
       where, name);
   require(!name.starts_with("table.") && name != sweep_mark,
           "{}: '{}' would stand in the way of the sweep's own files; choose another name", where, name);
-  require(name.size() <= 200, "{}: the name '{}' has {} characters; choose one of at most 200", where, name,
-          name.size());
+  require(name.size() <= 200,
+          "{}: the name '{}' has {} characters; choose one of at most 200. A grid makes names of its keys and "
+          "values; give rows with names of their own instead",
+          where, name, name.size());
 }
 
 /// The node of a key with dots, "model.heads", which is created if it does not exist.
@@ -91,6 +93,14 @@ void collect_axes(const OptionNode& grid, const std::string& prefix, std::vector
     }
     require(values.kind == Kind::list && !values.children.empty(),
             "{}: grid.{}: expected a list of values, as in [64, 128]", values.where, key);
+    for (const auto& [none, value] : values.children)
+      require(value.kind == Kind::list || value.kind == Kind::map ||
+                  std::ranges::count_if(values.children,
+                                        [&](const auto& other) {
+                                          return other.second.kind == value.kind &&
+                                                 other.second.text == value.text;
+                                        }) == 1,
+              "{}: grid.{}: the value '{}' occurs twice; remove one", values.where, key, value.text);
     require(std::ranges::find(axes, key, &Axis::key) == axes.end(),
             "{}: grid: the key '{}' occurs twice; remove one", values.where, key);
     axes.push_back({key, &values});
@@ -216,8 +226,9 @@ std::vector<SweepRow> read_sweep(const std::vector<std::string>& recipes,
     for (const std::string& file : files_of(recipe))
       for (SweepRow& row : rows_of(file)) {
         const auto same = std::ranges::find(rows, row.name, &SweepRow::name);
-        require(same == rows.end(), "{} and {} are both named '{}'; rename one of them",
-                same == rows.end() ? "" : same->where, row.where, row.name);
+        require(same == rows.end(), "{} and {} are both named '{}'; rename one of them{}",
+                same == rows.end() ? "" : same->where, row.where, row.name,
+                row.name.find('-') == row.name.npos ? "" : ", or give the values of a grid as rows");
         for (const std::string& assignment : assignments) {
           const std::string key = assignment.substr(0, assignment.find('='));
           require(std::ranges::count(row.changed_keys, key) == 0,

@@ -197,6 +197,14 @@ TEST(RepeatFinder, TellsEqualHashesApart) {
 }
 
 /// More than are written or looked at at once.
+TEST(RepeatFinder, EndsWhenItIsAskedTo) {
+  TemporaryFolder folder;
+  RepeatFinder finder(folder.path());
+  finder.add(7);
+  const std::atomic<int> stop = 1;
+  EXPECT_THROW(finder.find([](int64_t, int64_t) { return true; }, &stop), Cancelled);
+}
+
 TEST(RepeatFinder, FindsRepeatsFarApart) {
   constexpr uint64_t items = 100'000, different = 40'000;
   const TemporaryFolder folder;

@@ -196,6 +196,12 @@ TEST_F(GgufRope, OfAllKindsIsRead) {
                       }).rotary_scaling;
   EXPECT_EQ(linear.kind, RotaryScalingKind::linear);
   EXPECT_EQ(linear.factor, 4);
+  EXPECT_EQ(import([](GgufBytes& bytes) { add_float(bytes, "scaling.factor", 4); }).rotary_scaling, linear);
+  EXPECT_EQ(import([](GgufBytes& bytes) {
+              bytes.add("llama.rope.scaling.type", "none");
+              add_float(bytes, "scaling.factor", 4);
+            }).rotary_scaling,
+            RotaryScaling());
   const auto yarn = import([](GgufBytes& bytes) {
                       bytes.add("llama.rope.scaling.type", "yarn");
                       bytes.add("llama.rope.scaling.original_context_length", 16u);
@@ -206,6 +212,12 @@ TEST_F(GgufRope, OfAllKindsIsRead) {
   EXPECT_EQ(yarn.low, 1);
   EXPECT_EQ(yarn.high, 32);
   EXPECT_NEAR(yarn.magnitude, 1.1386294f, 1e-6f);  // 0.1 ln 4 + 1
+  const auto scaled = import([](GgufBytes& bytes) {
+                        bytes.add("llama.rope.scaling.type", "yarn");
+                        add_float(bytes, "scaling.factor", 4);
+                        add_float(bytes, "scaling.attn_factor", 2);
+                      }).rotary_scaling;
+  EXPECT_NEAR(scaled.magnitude, 2.2772588f, 1e-6f);
 }
 
 /// Llama 3 has factors for texts of all lengths, longrope other ones for longer texts.
@@ -249,6 +261,27 @@ TEST_F(GgufRope, ThatIsNotSupportedIsRefused) {
                  add_float(b, "scaling.factor", std::numeric_limits<float>::quiet_NaN());
                }),
                "llama.rope.scaling.factor is not a finite number");
+  expect_holds(refusal([](GgufBytes& b) {
+                 add_float(b, "scaling.factor", 4);
+                 add_factors(b, "rope_freqs.weight", {1, 1});
+               }),
+               "with the factor 4, and a tensor scales rotary positions too");
+  expect_holds(refusal([](GgufBytes& b) {
+                 add_factors(b, "rope_factors_long.weight", {1, 1});
+               }),
+               "has 'rope_factors_long.weight' for long texts, but no 'rope_factors_short.weight'");
+  expect_holds(refusal([](GgufBytes& b) {
+                 add_factors(b, "rope_factors_short.weight", {1, 1});
+                 add_factors(b, "rope_freqs.weight", {1, 1});
+               }),
+               "has 'rope_factors_short.weight' and 'rope_freqs.weight'; give one of them");
+  expect_holds(refusal([](GgufBytes& b) { add_float(b, "scaling.attn_factor", 2); }), "scaling.attn_factor");
+  expect_holds(refusal([](GgufBytes& b) { b.tensor("rope_freqs.weight", {2}, 26, std::string(8, '\1')); }),
+               "tensor 'rope_freqs.weight' is of type");
+  expect_holds(refusal([](GgufBytes& b) {
+                 add_factors(b, "rope_other.weight", {1, 1});
+               }),
+               "'rope_other.weight'");
   expect_holds(refusal([](GgufBytes& b) { b.add("llama.rope.dimension_count", 3u); }), "rotary_features: 3");
   expect_holds(refusal([](GgufBytes& b) { b.add("llama.attention.sliding_window", 4u); }),
                "only full attention is supported");

@@ -184,6 +184,7 @@ TEST_F(Evaluate, ScoresSystemsOfSeveralRuns) {
 TEST_F(Evaluate, RefusesAFileThatIsGivenTwice) {
   const std::string other = file("other", "the cat\na dog\n");
   expect_error(sixfold(files_ + " --compare " + hypothesis_), "are the same file; name each output once");
+  expect_error(sixfold(files_ + " --compare ,"), "',': a file between commas has no name");
   expect_error(sixfold(files_ + " --compare " + other + " " + folder_.path().string() + "/./other"),
                "are the same file");
   expect_error(sixfold(files_ + "," + hypothesis_), "are the same file");

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/nearest.h"
@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "data/check/shuffled_targets.h"
 #include "data/check/surveyed_text.h"
-#include "data/reading_progress.h"
+#include "data/file_stamps.h"
 #include "data/repeats.h"
 #include "text/language.h"
 
@@ -46,7 +46,8 @@ bool read_pair(PairReader& reader, const CleanOptions& options, CleanedPair& pai
 }
 
 /// The hash by which a pair is compared with earlier ones. Near duplicates are compared by their letters, but
-/// not lines with faults of their own, which will be dropped: the next one without is then kept.
+/// lines with faults of their own, which will be dropped, as they are: the next pair without faults is then
+/// kept.
 uint64_t hash_of_pair(const LinePair& pair, bool near) {
   const auto hash = [](const std::string& text, uint64_t seed) {
     return hash_of(std::as_bytes(std::span(text)), seed);
@@ -74,7 +75,7 @@ class FirstPass {
  public:
   FirstPass(const std::vector<CorpusFiles>& files, const CleanOptions& options) {
     constexpr size_t sampled_bytes = 32 << 20, fewest_sampled_bytes = 1 << 20;
-    RepeatFinder repeats(std::filesystem::temp_directory_path());
+    RepeatFinder repeats(temporary_folder());
     TextSurvey survey({.most_lines = std::numeric_limits<int64_t>::max(),
                        .is_compared = false,
                        .most_sampled = 50'000,
@@ -100,7 +101,8 @@ class FirstPass {
       pairs_ += reader.report().read;
     }
     if (applies(options, languages_mixed)) require_expected_languages();
-    if (applies(options, duplicates)) is_repeated_ = repeats.find([](int64_t, int64_t) { return true; });
+    if (applies(options, duplicates))
+      is_repeated_ = repeats.find([](int64_t, int64_t) { return true; }, options.stop);
   }
 
   const KnownText& text(size_t i) const { return texts_[i]; }
@@ -161,13 +163,7 @@ class PairJudge {
 };
 
 void require_known(const std::vector<CorpusFiles>& files, const CleanOptions& options) {
-  for (const CorpusFiles& text : files)
-    for (const std::string& file : {text.source, text.target, text.tsv}) {
-      if (file.empty()) continue;
-      require_readable(file);
-      require(std::filesystem::is_regular_file(file), "{}: is not a regular file, which can be read twice",
-              file);
-    }
+  require_regular_files(files);
   for (const std::string& language : {options.languages.source, options.languages.target})
     require(language.empty() || is_known_language(language),
             "'{}': is not a language that can be recognised; give a code such as 'de', or none", language);

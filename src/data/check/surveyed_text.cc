@@ -175,7 +175,8 @@ void find_languages(SurveyedText& text, const PairLanguages& found, const PairLa
   else
     message = fmt::format(
         "{}: the {} are in '{}', but '{}' is expected. See whether this is the right file; if it is, set "
-        "the languages (in a config data.source_language and data.target_language)",
+        "the languages (--source-language and --target-language, in a config data.source_language and "
+        "data.target_language)",
         text.key, other_source ? "sources" : "targets", other_source ? found.source : found.target,
         other_source ? expected.source : expected.target);
   findings.push_back({text.is_swapped ? "languages-swapped" : "languages",

@@ -135,6 +135,13 @@ Architecture causal_architecture() {
   return a;
 }
 
+void set_window(int window, const std::string& key, ModelConfig& config) {
+  if (window == 0 || window >= config.context_tokens) return;
+  require(window >= 2, "{} is {}; a token would attend to itself alone", key, window);
+  config.decoder_mixer = MixerKind::restricted_attention;
+  config.attention_window = window - 1;  // neighbours besides the token itself
+}
+
 Activation causal_activation(const JsonKeys& keys, const char* key, const char* usual) {
   const std::string name = keys.get<std::string>(key, usual);
   for (const auto& [theirs, activation] : activation_names)

@@ -19,6 +19,10 @@ struct CausalModel {
 /// The architecture that they share: a decoder with norms before its sub-layers and one at the top.
 Architecture causal_architecture();
 
+/// Lets tokens attend to a window of so many tokens, themselves included; 0, or as many as a text has, is no
+/// window. `key` is named with the file in the input error for a window of 1.
+void set_window(int window, const std::string& key, ModelConfig& config);
+
 /// The activation that a key names. Throws an input error if it is not supported.
 Activation causal_activation(const JsonKeys& keys, const char* key, const char* usual);
 /// The name of an activation there; none of one that `check_causal_model` refuses.

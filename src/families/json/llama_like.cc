@@ -53,15 +53,6 @@ AttentionBiases biases_of(const JsonKeys& keys, const LlamaKind& kind) {
   return keys.get("attention_bias", false) ? AttentionBiases::all : AttentionBiases::none;
 }
 
-/// Restricted attention sees so many neighbours besides the token itself.
-void set_window(const JsonKeys& keys, const LlamaKind& kind, ModelConfig& config) {
-  const int window = kind.window ? kind.window(keys, config.context_tokens) : 0;
-  if (window == 0 || window >= config.context_tokens) return;
-  require(window >= 2, "{}: sliding_window is {}; a token would attend to itself alone", keys.path(), window);
-  config.decoder_mixer = MixerKind::restricted_attention;
-  config.attention_window = window - 1;
-}
-
 ModelConfig config_of(const JsonKeys& keys, const LlamaKind& kind) {
   ModelConfig c;
   static_cast<Architecture&>(c) = causal_architecture();
@@ -77,7 +68,7 @@ ModelConfig config_of(const JsonKeys& keys, const LlamaKind& kind) {
   c.attention_bias = biases_of(keys, kind) != AttentionBiases::none;
   c.query_key_norm = kind.query_key_norm;
   read_rope(keys, {}, c);
-  set_window(keys, kind, c);
+  if (kind.window) set_window(kind.window(keys, c.context_tokens), keys.path() + ": sliding_window", c);
   c.activation = causal_activation(keys, "hidden_act", "silu");
   c.feed_forward_gate = true;
   c.feed_forward_bias = !kind.fused && keys.get("mlp_bias", false);

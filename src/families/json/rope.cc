@@ -67,9 +67,7 @@ class Rope {
 
 /// The factor of the cosines and sines of yarn.
 float magnitude_of(const Rope& rope, float factor) {
-  const auto scaled = [&](float by) {
-    return factor <= 1 ? 1.0 : 0.1 * double{by} * std::log(double{factor}) + 1;
-  };
+  const auto scaled = [&](float by) { return yarn_magnitude(factor, by); };
   if (rope.has("attention_factor")) return rope.number("attention_factor", 1);
   const float up = rope.number("mscale", 0), down = rope.number("mscale_all_dim", 0);
   return static_cast<float>(up != 0 && down != 0 ? scaled(up) / scaled(down) : scaled(1));
@@ -121,6 +119,10 @@ RotaryScaling scaling_of(const Rope& rope, const JsonKeys& keys, ModelConfig& c)
 }
 
 }  // namespace
+
+double yarn_magnitude(double factor, double scale) {
+  return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1;
+}
 
 void read_rope(const JsonKeys& keys, const RopeKeys& names, ModelConfig& c) {
   const Rope rope(keys);

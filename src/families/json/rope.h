@@ -23,6 +23,10 @@ struct RopeKeys {
 /// range.
 void read_rope(const JsonKeys& keys, const RopeKeys& names, ModelConfig& c);
 
+/// The factor of the cosines and sines of yarn for wavelengths that are `factor` times as long (Peng et al.
+/// 2024, equation 22); `scale` is that of its logarithm.
+double yarn_magnitude(double factor, double scale = 1);
+
 /// The value of `rope_parameters` for these positions.
 nlohmann::ordered_json rope_json(const ModelConfig& c);
 

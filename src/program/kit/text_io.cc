@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/plural.h"
 #include "model_folder/ownership.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/value_option.h"
@@ -60,6 +61,20 @@ void add_invalid_utf8_option(CLI::App& command, InvalidUtf8& invalid) {
 
 std::string readable_path(const std::string& path) { return path == "-" ? "/dev/stdin" : path; }
 std::string text_name(const std::string& path) { return name_of_text(readable_path(path)); }
+
+void require_equal_lines(const std::string& path, size_t lines, const std::string& other, size_t other_lines) {
+  require(lines == other_lines, "{} has {} and {} has {}; line n of both must belong to the same text",
+          text_name(path), counted(lines, "line"), text_name(other), other_lines);
+}
+
+std::string markdown_cell(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|' || c == '\\' || c == '<') result += '\\';
+    result += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return result;
+}
 
 bool next_line(LineReader& reader, std::string& line) {
   do check_interrupt();

@@ -33,6 +33,11 @@ void add_invalid_utf8_option(CLI::App& command, InvalidUtf8& invalid);
 std::string readable_path(const std::string& path);
 /// The name for messages and reports.
 std::string text_name(const std::string& path);
+/// Throws an input error that names both files unless they have as many lines, of which line n of one belongs
+/// to line n of the other.
+void require_equal_lines(const std::string& path, size_t lines, const std::string& other, size_t other_lines);
+/// Text as a cell of a Markdown table: one line, without bars.
+std::string markdown_cell(const std::string& text);
 
 /// `LineReader::next`, but a recorded interrupt ends it, even while it waits for input (`check_interrupt`).
 bool next_line(LineReader& reader, std::string& line);

@@ -334,7 +334,7 @@ TEST_F(Clean, RefusesWhatItCanNotDo) {
   expect("there is no part 3 of 2", {.part = 3, .parts = 2}, files);
   expect("there is no part 0 of 2", {.part = 0, .parts = 2}, files);
   expect("nowhere.en", {}, {folder_ / "nowhere.en", files.target, ""});
-  expect("can be read twice", {}, {"/dev/null", files.target, ""});
+  expect("is not a regular file; its text is read more than once", {}, {"/dev/null", files.target, ""});
   const CorpusFiles swapped{files.target, files.source, ""};
   expect("It is the other direction", {.languages = {"en", "de"}}, swapped);
   EXPECT_EQ(rules_of({swapped}, {.languages = {"en", "de"}, .keep = {"languages-mixed"}}).size(), 300u);
