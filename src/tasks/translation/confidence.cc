@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/plural.h"
 #include "metrics/calibration.h"
 #include "metrics/chrf.h"
+#include "metrics/significance.h"
 #include "model/attention_weights.h"
 #include "tasks/translation/settings.h"
 #include "text/utf8.h"
@@ -24,7 +24,7 @@ constexpr size_t most_lines = 1000, fewest_lines = 200, most_tokens = 30'000;
 /// Tokens of sources and translations in a batch, and tokens that are searched at once.
 constexpr int64_t batch_tokens = 2048;
 
-/// What the model computes when it reads a source and its translation, end token included.
+/// What the model computes when it reads a source and its translation, with the end token if there is one.
 struct Reading {
   std::vector<double> log_probabilities;  // of each token of the translation that is not forced
   std::vector<double> attention;          // [target, source], the mean of the heads
@@ -35,10 +35,7 @@ std::vector<Reading> read_pairs(const DecodeWorkspace& decoding, const Tokenizer
                                 const Tokenizer& target, std::span<const ScoredPair> pairs, size_t forced) {
   const Transformer& model = decoding.model;
   const ModelConfig& config = model.config();
-  BatchBuilder builder;
-  for (const ScoredPair& pair : pairs)
-    builder.source(source_of(pair, config.eos)).teacher_forced(pair.output.ids, config.target_ends());
-  const Batch batch = builder.take();
+  const Batch batch = batch_of(pairs, config);
   Context context(decoding.backend, decoding.arena);
   Tensor states;
   const auto weights =
@@ -68,10 +65,6 @@ std::vector<Reading> read_pairs(const DecodeWorkspace& decoding, const Tokenizer
   return readings;
 }
 
-double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 /// The entropy of shares that add up to 1, divided by the largest that there can be.
 double entropy(std::span<const double> shares) {
   double sum = 0;
@@ -96,7 +89,7 @@ Features features_of(const Reading& reading) {
     entropies.push_back(entropy(row));
     for (size_t s = 0; s < columns; ++s) covered[s] += row[s] / static_cast<double>(tokens);
   }
-  return {mean(logs),
+  return {mean_of(logs),
           std::ranges::min(logs),
           logs.front(),
           probability,
@@ -105,7 +98,7 @@ Features features_of(const Reading& reading) {
           log_ratio(tokens, columns),
           log_ratio(columns, reading.source_words),  // words of many tokens are rare ones
           log_ratio(tokens, reading.target_words),
-          mean(entropies),
+          mean_of(entropies),
           std::ranges::max(entropies),
           entropy(covered)};
 }
@@ -148,7 +141,7 @@ std::vector<double> regress(std::span<const Features> rows, std::span<const doub
     for (size_t f = 0; f < n; ++f) scales[f] += (row[f] - means[f]) * (row[f] - means[f]) / count;
   for (double& scale : scales) scale = scale > 1e-12 ? std::sqrt(scale) : 1;
   std::vector<double> products(n * n), sums(n);
-  const double mean_value = mean(values);
+  const double mean_value = mean_of(values);
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t f = 0; f < n; ++f) {
       const double own = (rows[i][f] - means[f]) / scales[f];
@@ -163,6 +156,10 @@ std::vector<double> regress(std::span<const Features> rows, std::span<const doub
     weights[0] -= weights.back() * means[f];
   }
   return weights;
+}
+
+void require_running(const std::atomic<int>* stop) {
+  if (stop && stop->load() != 0) throw Cancelled();
 }
 
 /// A line of a text, and how the encoder reads it.
@@ -208,7 +205,7 @@ std::vector<LineConfidence> confidences(const DecodeWorkspace& decoding, const T
   std::vector<LineConfidence> found;
   for (const Reading& reading : read_pairs(decoding, source, target, pairs, forced))
     found.push_back({.value = confidence_of(features_of(reading), weights),
-                     .mean_log_probability = mean(reading.log_probabilities),
+                     .mean_log_probability = mean_of(reading.log_probabilities),
                      .tokens = std::ssize(reading.log_probabilities)});
   return found;
 }
@@ -243,36 +240,41 @@ int64_t fit_tokens(const ReferencedText& text, int beam_size) {
 }
 
 std::vector<double> fit_confidence(const DecodeWorkspace& decoding, const Tokenizers& tokenizers,
-                                   const ReferencedText& text, SearchOptions how) {
+                                   const ReferencedText& text, SearchOptions how,
+                                   const std::atomic<int>* stop) {
   const auto none = [](const std::string& why) {
     log_info("the model has no confidence of its translations: {}", why);
     return std::vector<double>();
   };
   const std::vector<ChosenLine> lines = chosen_lines(text);
   if (lines.size() < fewest_lines)
-    return none(fmt::format("there are {} of text with references to fit it to, and it needs {}",
-                            counted(lines.size(), "line"), fewest_lines));
-  std::vector<std::vector<int32_t>> sources;
-  for (const ChosenLine& line : lines) sources.push_back(line.source);
+    return none(
+        fmt::format("fitting it needs {} lines of text with references; found {}", fewest_lines, lines.size()));
   how.n_best = 1;
   how.batch_tokens = batch_tokens;
+  constexpr size_t at_once = 50;  // lines, between two looks at `stop`
   std::vector<Hypothesis> outputs(lines.size());
-  search(decoding, sources, how,
-         [&](size_t i, std::vector<Hypothesis> found) { outputs[i] = std::move(found.front()); });
+  for (size_t begin = 0; begin < lines.size(); begin += at_once) {
+    require_running(stop);
+    std::vector<std::vector<int32_t>> sources;
+    for (size_t i = begin; i < std::min(begin + at_once, lines.size()); ++i) sources.push_back(lines[i].source);
+    search(decoding, sources, how,
+           [&](size_t i, std::vector<Hypothesis> found) { outputs[begin + i] = std::move(found.front()); });
+  }
   const size_t forced = how.rules.forced_first_token >= 0 ? 1 : 0;
   const Chrf chrf;
   std::vector<Features> rows;
   std::vector<double> quality, log_probabilities, predicted;
   for (size_t i = 0; i < lines.size(); ++i) {
-    const ScoredPair pair{sources[i], outputs[i]};
+    require_running(stop);
+    const ScoredPair pair{lines[i].source, outputs[i]};
     const Reading reading =
         read_pairs(decoding, *tokenizers.source, *tokenizers.target, {&pair, 1}, forced).front();
     rows.push_back(features_of(reading));
-    log_probabilities.push_back(mean(reading.log_probabilities));
-    MetricSums sums(chrf);
-    const std::string reference = text.reference(lines[i].number);
-    sums.add(replace_invalid_utf8(tokenizers.target->decode(outputs[i].ids)), {&reference, 1});
-    quality.push_back(sums.score() / 100);
+    log_probabilities.push_back(mean_of(reading.log_probabilities));
+    const std::string output = replace_invalid_utf8(tokenizers.target->decode(outputs[i].ids)),
+                      reference = text.reference(lines[i].number);
+    quality.push_back(score_of_output(chrf, output, {&reference, 1}) / 100);
   }
   const auto by_probability = correlation(log_probabilities, quality);
   if (!by_probability) return none("all translations of the text are equally likely, or equally good");

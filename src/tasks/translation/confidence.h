@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -49,8 +50,10 @@ struct ReferencedText {
 /// by 100, by ridge regression in fp64. The result depends on model, search and text alone. Takes at most 1,000
 /// lines and 30,000 tokens of sources, spread over the text. Returns no weights, and logs why, if there are
 /// fewer than 200 lines, or if all translations are equally likely or equally good. The model must be packed.
+/// When `stop` becomes nonzero, `Cancelled` is thrown.
 std::vector<double> fit_confidence(const DecodeWorkspace& decoding, const Tokenizers& tokenizers,
-                                   const ReferencedText& text, SearchOptions how);
+                                   const ReferencedText& text, SearchOptions how,
+                                   const std::atomic<int>* stop = nullptr);
 
 /// About how many tokens training processes in the time that this takes; 0 if nothing would be fitted.
 int64_t fit_tokens(const ReferencedText& text, int beam_size);

@@ -16,6 +16,11 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
+/// The encoder's input; an empty source is represented by the end token.
+Ids source_of(const ScoredPair& pair, int32_t eos) {
+  return pair.source.empty() ? Ids{eos} : Ids(pair.source.begin(), pair.source.end());
+}
+
 /// The expected output of the decoder: the tokens of the hypothesis, followed by the end token if it ends.
 Ids output_of(const ScoredPair& pair, int32_t eos) {
   Ids ids = pair.output.ids;
@@ -38,18 +43,6 @@ void add_tokens(const ModelRuntime& open, const DecodeWorkspace& decoding, std::
       translations[i].tokens.push_back(
           {open.target().token_text(ids[t]), t < common.forced ? 0 : scores[i][t]});
   }
-}
-
-Batch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config) {
-  BatchBuilder builder;
-  for (const ScoredPair& pair : pairs) {
-    builder.source(source_of(pair, config.eos));
-    if (pair.ends())
-      builder.teacher_forced(pair.output.ids, config.target_ends());
-    else
-      builder.teacher_forced_prefix(pair.output.ids, config.decoder_start_token);
-  }
-  return builder.take();
 }
 
 /// Sums the attention weights, [heads, target tokens, source tokens], over heads and source words. Returns
@@ -170,8 +163,16 @@ void add_all_attention(const ModelRuntime& open, const DecodeWorkspace& decoding
 
 }  // namespace
 
-std::vector<int32_t> source_of(const ScoredPair& pair, int32_t eos) {
-  return pair.source.empty() ? Ids{eos} : Ids(pair.source.begin(), pair.source.end());
+Batch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config) {
+  BatchBuilder builder;
+  for (const ScoredPair& pair : pairs) {
+    builder.source(source_of(pair, config.eos));
+    if (pair.ends())
+      builder.teacher_forced(pair.output.ids, config.target_ends());
+    else
+      builder.teacher_forced_prefix(pair.output.ids, config.decoder_start_token);
+  }
+  return builder.take();
 }
 
 std::vector<std::vector<float>> cross_attention(const ModelRuntime& open, const DecodeWorkspace& decoding,

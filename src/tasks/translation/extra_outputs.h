@@ -34,8 +34,9 @@ struct PairContext {
   std::span<const double> confidence = {};  ///< `confidence_weights` of the model, if confidence is asked for
 };
 
-/// What the encoder reads: the source, or the end token for an empty one.
-std::vector<int32_t> source_of(const ScoredPair& pair, int32_t eos);
+/// The pairs as the model reads them: the end token in place of an empty source, and after an output if it has
+/// one.
+Batch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config);
 
 /// Adds the extra outputs of `pairs[i]` to `translations[i]`. The model processes all pairs in one batch.
 void add_extra_outputs(const ModelRuntime& open, const DecodeWorkspace& decoding,

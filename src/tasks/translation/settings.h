@@ -46,7 +46,8 @@ inline void visit(OptionVisitor& v, TranslationSettings& o) {
           "place of the *; empty: there are none");
   v.field(
       "confidence", o.confidence,
-      "weights of what the confidence of a translation is computed from, after a constant; empty: not fitted");
+      "weights of what the confidence of a translation is computed from, after a constant; empty: not fitted",
+      between(-1e12, 1e12));
 }
 
 /// Whether a text is the code of a language as models have them, such as de, pt-BR, de_DE and deu_Latn.

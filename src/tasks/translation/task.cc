@@ -48,10 +48,11 @@ void require_positions_for(const ModelConfig& config, const TokenCorpus& corpus,
 
 class TranslationTask : public Task {
  public:
-  TranslationTask(const TranslationOptions& options, const std::string& from, TranslationData data)
+  TranslationTask(const TranslationOptions& options, const TaskStart& start, TranslationData data)
       : validation_(options.validation),
+        stop_(start.stop),
         tokenizers_(data.tokenizers),
-        config_(config_of(options, from, tokenizers_)),
+        config_(config_of(options, start.model, tokenizers_)),
         record_(std::move(data.record)),
         layout_(std::move(data.layout)),
         train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash,
@@ -79,8 +80,14 @@ class TranslationTask : public Task {
     model.set_generation(with_alignment_layer(model, tokenizers_));
     auto settings = settings_of<TranslationSettings>(model.config());
     model.pack();
-    settings.confidence =
-        fit_confidence(model, tokenizers_, referenced_text(), {.rules = model.config().generation});
+    try {
+      settings.confidence =
+          fit_confidence(model, tokenizers_, referenced_text(), {.rules = model.config().generation}, stop_);
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const Error& error) {  // which must not cost the training
+      log_warning("the model has no confidence of its translations: {}", error.what());
+    }
     model.discard_packed();
     model.set_settings(write_options(settings));
   }
@@ -107,6 +114,7 @@ class TranslationTask : public Task {
   }
 
   TranslationValidationOptions validation_;
+  const std::atomic<int>* stop_;
   Tokenizers tokenizers_;
   ModelConfig config_;
   TokenStoreRecord record_;
@@ -123,8 +131,10 @@ void describe_translation(const ModelConfig& model, const InfoLine& line) {
   line("search", describe_search(model.generation));
   line("aligns",
        fmt::format("words by decoder layer {} of 0 to {}", model.alignment_layer(), model.decoder_layers - 1));
-  line("confidence",
-       settings.confidence.empty() ? "none; 'sixfold confidence' fits it" : "of translations: fitted");
+  line("confidence", settings.confidence.empty() ? "none; 'sixfold confidence' fits it"
+                     : settings.confidence.size() != confidence_features + 1
+                         ? "of another version; 'sixfold confidence' fits it again"
+                         : "of translations: fitted");
 }
 
 }  // namespace
@@ -151,7 +161,7 @@ std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop)
 bool TranslationConfig::is_data_file(std::string_view name) const { return is_token_store_file(name); }
 
 std::unique_ptr<Task> TranslationConfig::open(const TaskStart& start) const {
-  return std::make_unique<TranslationTask>(options_, start.model, read_translation_data(options_, start));
+  return std::make_unique<TranslationTask>(options_, start, read_translation_data(options_, start));
 }
 
 TaskEntry translation_entry() {

@@ -104,10 +104,28 @@ TEST_F(RatedTranslator, ChangesNoBitOfTheTranslation) {
     EXPECT_EQ(plain[i].text, rated[i].text);
     EXPECT_EQ(plain[i].score, rated[i].score);
     EXPECT_FALSE(plain[i].confidence);
-    if (!rated[i].confidence || rated[i].reason == FinishReason::cut) continue;
+    if (!rated[i].confidence) continue;
     EXPECT_NEAR(rated[i].confidence->mean_log_probability * static_cast<double>(rated[i].confidence->tokens),
                 rated[i].log_probability, 1e-3);
   }
+}
+
+/// A translation that was cut has no end token, and the model may have no position for one.
+TEST_F(RatedTranslator, ReadsNoEndWhereThereIsNone) {
+  const Translator translator(rated_, {.threads = 1});
+  TranslateOptions options{.generation = translator.generation(), .details = {.confidence = true}};
+  options.generation->max_new_tokens = 3;
+  options.generation->at_longest = AtLongest::cut;
+  int cut = 0;
+  translator.translate(lines(), options, [&](const TranslatedLine& line) {
+    const Translation& best = line.translations[0];
+    if (best.reason != FinishReason::cut) return;
+    ++cut;
+    ASSERT_TRUE(best.confidence);
+    EXPECT_NEAR(best.confidence->mean_log_probability * static_cast<double>(best.confidence->tokens),
+                best.log_probability, 1e-3);
+  });
+  EXPECT_GT(cut, 0);
 }
 
 /// A given translation has the same confidence as the model's own.

@@ -52,10 +52,8 @@ void run(const ConfidenceSettings& settings) {
         return encoder.encode(corpus.text.source[line], TranslateOptions().max_source_length).ids;
       },
       [&](size_t line) { return folder.tokenizers.target->join(corpus.text.target[line]); }};
-  const StopOnInterrupt interrupt;
-  how.cancel = interrupt.token();
   auto task = settings_of<TranslationSettings>(folder.config);
-  task.confidence = fit_confidence(*model, folder.tokenizers, text, how);
+  task.confidence = fit_confidence(*model, folder.tokenizers, text, how, &note_interrupts());
   require(!task.confidence.empty(), "{}: no confidence was fitted; give another text", settings.source);
   copy_with_settings(settings.model, write_options(task), settings.output,
                      nlohmann::ordered_json{{"step", "confidence"}, {"lines", text.lines}}.dump());
@@ -71,7 +69,8 @@ void add_confidence(CLI::App& app) {
   add_model_argument(command, settings->model);
   command
       .add_option("--source", settings->source,
-                  "source side of a text that the model was not trained on; at most 1,000 lines of it are used")
+                  "source side of a text that the model was not trained on; it needs 200 lines, and at most "
+                  "1,000 of them are used")
       ->type_name("FILE")
       ->required();
   command.add_option("-r,--reference", settings->reference, "reference translations of its lines")
