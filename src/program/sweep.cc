@@ -137,9 +137,9 @@ void Sweep::add_trainings(SweepRow row, Tasks tasks) {
   for (int i = 0; i < seeds; ++i) {
     OptionNode options = row.options;
     if (i > 0) set_option(options, fmt::format("train.seed={}", ++seed));
-    auto config = task_config_of(std::move(options), row.where, tasks);
-    seed = config->training().train.seed;
     const std::string name = i == 0 ? row.name : fmt::format("{}.seed-{}", row.name, seed);
+    auto config = task_config_of(std::move(options), row.where, tasks, path(name));
+    seed = config->training().train.seed;
     require(folders_.insert(name).second,
             "{}: seed {} needs the folder {}, which another recipe has; rename one", row.where, seed,
             path(name));

@@ -79,9 +79,9 @@ int run(const TrainArguments& a, Tasks tasks, Processes& processes) {
     check_agreement(processes, {{"--output", a.run}, {"--resume", a.resume ? "given" : "not given"}});
   std::vector<std::string> assignments = a.assignments;
   if (!a.on_spike.empty()) assignments.push_back("train.on_spike=" + a.on_spike);
-  const auto config = read_task_config(a.config, assignments, tasks);
-  auto dashboard = processes.is_root() ? start_dashboard(a) : nullptr;
   const bool resumes = a.resume && std::filesystem::exists(a.run);
+  const auto config = read_task_config(a.config, assignments, tasks, resumes ? a.run : "");
+  auto dashboard = processes.is_root() ? start_dashboard(a) : nullptr;
   if (processes.is_root() && !resumes && !a.no_check)
     for (const Finding& finding : config->check({.folder = existing_folder(a.run), .stop = &note_interrupts()}))
       log_warning("{} ({}{}{})", finding.text, finding.id, finding.examples.empty() ? "" : "; such as ",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/join.h"
+#include "base/log.h"
 #include "base/nearest.h"
 #include "tasks/classification/task.h"
 #include "tasks/embedding/task.h"
@@ -43,21 +45,31 @@ const TaskEntry& trained_task(std::string_view name, const std::string& where, T
   throw_input_error("{}: there is no task '{}'{}", where, name, suggestion(name, names));
 }
 
-std::unique_ptr<TaskConfig> task_config_of(OptionNode options, const std::string& where, Tasks tasks) {
-  const TaskEntry& first = tasks.front();
-  const OptionNode* const chosen = options.find("task");
-  if (!chosen) return first.config_of(std::move(options), where);
-  const TaskEntry& task = trained_task(chosen->text, chosen->where.empty() ? where : chosen->where, tasks);
-  if (&task == &first)  // its options have no such key
+/// The task of a config.
+static const TaskEntry& task_of(const OptionNode& options, const std::string& where, Tasks tasks) {
+  const OptionNode* const chosen = options.find_path("task");
+  return chosen ? trained_task(chosen->text, chosen->where.empty() ? where : chosen->where, tasks)
+                : tasks.front();
+}
+
+std::unique_ptr<TaskConfig> task_config_of(OptionNode options, const std::string& where, Tasks tasks,
+                                           const std::string& run) {
+  const TaskEntry& task = task_of(options, where, tasks);
+  const std::vector<std::string> chosen = choose_sizes(options, task.sizes(), run);
+  for (const std::string& assignment : chosen) set_option(options, assignment);
+  if (!chosen.empty())
+    log_info("{}: gives no sizes; those for its minutes and data are {}", where, join(chosen, " "));
+  if (&task == &tasks.front())  // its options have no such key
     std::erase_if(options.children, [](const auto& child) { return child.first == "task"; });
   return task.config_of(std::move(options), where);
 }
 
 std::unique_ptr<TaskConfig> read_task_config(const std::string& path,
-                                             const std::vector<std::string>& assignments, Tasks tasks) {
+                                             const std::vector<std::string>& assignments, Tasks tasks,
+                                             const std::string& run) {
   OptionNode root = read_option_file(path);
   for (const std::string& assignment : assignments) set_option(root, assignment);
-  return task_config_of(std::move(root), path, tasks);
+  return task_config_of(std::move(root), path, tasks, run);
 }
 
 }  // namespace sixfold

@@ -19,13 +19,14 @@ const TaskEntry* find_task(std::string_view name, Tasks tasks = builtin_tasks())
 const TaskEntry& trained_task(std::string_view name, const std::string& where, Tasks tasks = builtin_tasks());
 
 /// Reads CONFIG.yaml, or the config.json of a run, applies the `--set` assignments, and converts it by the task
-/// that its key `task` names. Throws an input error that names the key, and the file and line or the
-/// assignment.
+/// that its key `task` names. If it gives no sizes, they are chosen (`choose_sizes`) and logged. `run`: the
+/// folder of a run that may have begun; one that has keeps its sizes. Throws an input error that names the key,
+/// and the file and line or the assignment.
 std::unique_ptr<TaskConfig> read_task_config(const std::string& path,
                                              const std::vector<std::string>& assignments,
-                                             Tasks tasks = builtin_tasks());
+                                             Tasks tasks = builtin_tasks(), const std::string& run = {});
 /// The same for options that have been parsed already; `where` is named in messages.
 std::unique_ptr<TaskConfig> task_config_of(OptionNode options, const std::string& where,
-                                           Tasks tasks = builtin_tasks());
+                                           Tasks tasks = builtin_tasks(), const std::string& run = {});
 
 }  // namespace sixfold

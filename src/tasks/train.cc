@@ -11,7 +11,8 @@ TrainOutcome train(std::string_view config, const TrainRequest& request,
   const bool json = begin != config.npos && config[begin] == '{';
   OptionNode options = json ? parse_json_options(config, name) : parse_yaml_options(config, name);
   for (const std::string& assignment : assignments) set_option(options, assignment);
-  return train(*task_config_of(std::move(options), name), request);
+  return train(*task_config_of(std::move(options), name, builtin_tasks(), request.resume ? request.run : ""),
+               request);
 }
 
 }  // namespace sixfold

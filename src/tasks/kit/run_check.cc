@@ -13,15 +13,6 @@
 namespace sixfold {
 namespace {
 
-/// Operations per second and thread of a whole training step, in 1e9: a third to a half of what large products
-/// reach.
-double training_rate(Precision precision) {
-  const std::string bf16 = precision == Precision::fp32 ? "" : bf16_instructions();
-  if (bf16.find("AMX") != bf16.npos) return 300;
-  if (!bf16.empty()) return 150;
-  return 50;
-}
-
 /// Multiplications and additions for one token of a batch, forwards and backwards.
 double operations_of_token(const ModelConfig& config) {
   const double d = config.d_model;
@@ -35,9 +26,16 @@ double operations_of_token(const ModelConfig& config) {
 
 }  // namespace
 
+double training_rate(Precision precision) {
+  const std::string bf16 = precision == Precision::fp32 ? "" : bf16_instructions();
+  if (bf16.find("AMX") != bf16.npos) return 300e9;
+  if (!bf16.empty()) return 150e9;
+  return 50e9;
+}
+
 double forecast_updates(const ModelConfig& config, const TrainOptions& options) {
   const int threads = options.train.threads > 0 ? options.train.threads : available_threads();
-  const double rate = 1e9 * training_rate(options.train.precision) * threads;
+  const double rate = training_rate(options.train.precision) * threads;
   const double tokens = static_cast<double>(options.data.batch_tokens) * options.train.accumulate;
   return 60 * options.train.minutes * rate / (operations_of_token(config) * tokens);
 }

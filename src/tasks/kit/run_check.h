@@ -8,6 +8,10 @@
 
 namespace sixfold {
 
+/// Operations per second and thread of a whole training step: a third to a half of what large products reach on
+/// a processor with the instructions of this one.
+double training_rate(Precision precision);
+
 /// A forecast of the updates of a run that is limited by minutes, from the operations of an update and a table
 /// of processors; no clock is read.
 double forecast_updates(const ModelConfig& config, const TrainOptions& options);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "tasks/kit/size_choice.h"
 #include "train/task.h"
 
 namespace sixfold {
@@ -22,6 +23,8 @@ struct TaskEntry {
   std::unique_ptr<TaskConfig> (*config_of)(OptionNode options, const std::string& where);
   /// Returns every key with its default and its description. Null if `config_of` is.
   OptionNode (*default_options)();
+  /// The sizes that a run gets if its config gives none, from small to large; empty: those of the defaults.
+  std::span<const SizeChoice> (*sizes)();
   /// Says what is special of a model of the task, besides its network and its tokenizers. Throws an input error
   /// if the model's settings are not valid.
   void (*describe)(const ModelConfig& model, const InfoLine& line);
@@ -45,6 +48,13 @@ TaskEntry task_entry(std::string_view purpose, std::string_view command,
             return std::make_unique<Config>(convert(std::move(options), where));
           },
           .default_options = [] { return write_options(Options()); },
+          .sizes =
+              [] {
+                if constexpr (requires { Options::sizes(); })
+                  return Options::sizes();
+                else
+                  return std::span<const SizeChoice>();
+              },
           .describe = describe};
 }
 

@@ -1,0 +1,97 @@
+#include "tasks/kit/size_choice.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "base/threads.h"
+#include "tasks/kit/run_check.h"
+
+namespace sixfold {
+namespace {
+
+constexpr std::string_view sizes[] = {"model.preset", "model.d_model",        "model.heads",
+                                      "model.d_ff",   "model.encoder_layers", "model.decoder_layers",
+                                      "start.model"};
+
+/// The number that a config gives; 0 if it gives none. What is no number is an error when options are read.
+double number_at(const OptionNode& root, std::string_view key) {
+  const OptionNode* node = root.find_path(key);
+  double number = 0;
+  if (node) std::from_chars(node->text.data(), node->text.data() + node->text.size(), number);
+  return number;
+}
+
+/// The size of the training data in megabytes. Gzipped text is taken for three times as large as its file.
+double megabytes_of_data(const OptionNode& root) {
+  double bytes = 0;
+  const OptionNode* files = root.find_path("data.train");
+  if (!files) return 0;
+  for (const OptionNode& file : list_elements({*files, "data.train", {}})) {
+    std::error_code missing;  // which is an error when the file is read
+    const auto size = std::filesystem::file_size(file.text, missing);
+    if (!missing) bytes += static_cast<double>(size) * (file.text.ends_with(".gz") ? 3 : 1);
+  }
+  return bytes / 1e6;
+}
+
+Precision precision_of(const OptionNode& root) {
+  const OptionNode* node = root.find_path("train.precision");
+  return node && node->text == "fp32" ? Precision::fp32 : Precision::automatic;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::istringstream words{std::string(text)};
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+std::string key_of(const std::string& assignment) { return assignment.substr(0, assignment.find('=')); }
+
+/// The options of a run that has begun; none if there is no such run.
+std::optional<OptionNode> options_of(const std::string& run) {
+  const std::string path = run + "/config.json";
+  std::error_code missing;  // which is an error when the run is resumed
+  if (run.empty() || !std::filesystem::is_regular_file(path, missing)) return {};
+  return read_option_file(path);
+}
+
+}  // namespace
+
+std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const SizeChoice> table,
+                                      const std::string& run) {
+  const auto given = [&](std::string_view key) { return root.find_path(key) != nullptr; };
+  const double minutes = number_at(root, "train.minutes");
+  if (table.empty() || minutes <= 0 || number_at(root, "train.updates") > 0 ||
+      number_at(root, "train.epochs") > 0 || std::ranges::any_of(sizes, given))
+    return {};
+  const int asked = static_cast<int>(number_at(root, "train.threads"));
+  const int threads = asked > 0 ? asked : available_threads();
+  const double operations = 60 * minutes * threads * training_rate(precision_of(root)) / 1e12;
+  const double megabytes = megabytes_of_data(root);
+  const SizeChoice* best = &table.front();
+  for (const SizeChoice& row : table)
+    if (row.operations <= operations && row.megabytes <= megabytes) best = &row;
+  std::vector<std::string> chosen;
+  if (const auto begun = options_of(run)) {
+    std::set<std::string> keys;
+    for (const SizeChoice& row : table)
+      for (const std::string_view together : row.options)
+        for (const std::string& assignment : words_of(together)) keys.insert(key_of(assignment));
+    for (const std::string& key : keys)
+      if (const OptionNode* node = begun->find_path(key); node && !given(key))
+        chosen.push_back(fmt::format("{}={}", key, value_text(*node)));
+    return chosen;
+  }
+  for (const std::string_view together : best->options) {
+    const std::vector<std::string> assignments = words_of(together);
+    if (std::ranges::none_of(assignments, [&](const std::string& a) { return given(key_of(a)); }))
+      chosen.insert(chosen.end(), assignments.begin(), assignments.end());
+  }
+  return chosen;
+}
+
+}  // namespace sixfold

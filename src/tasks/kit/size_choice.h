@@ -1,0 +1,29 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/options.h"
+
+namespace sixfold {
+
+/// A row of a task's table of sizes: options of a run whose config gives none. Rows go from small models to
+/// large ones.
+struct SizeChoice {
+  /// What the row needs: operations that the minutes of the run allow, in 1e12, and training data in megabytes.
+  double operations, megabytes;
+  /// Assignments such as "model.d_model=128". Of those in one text, separated by spaces, all are made or none.
+  std::vector<std::string_view> options;
+};
+
+/// Returns the assignments for options that are not given in `root`, the tree of a config that has
+/// `train.minutes` as its only limit and neither sizes of a model (`model.preset`, `model.d_model`, ...) nor
+/// `start.model`; otherwise none. They are those of the last row whose needs are met. The operations are those
+/// of the threads and of a table of processors (`training_rate`); no clock is read. `run`: the folder of a run
+/// that may have begun, whose values are taken instead; empty: there is none. Throws an input error if its
+/// config can't be read.
+std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const SizeChoice> table,
+                                      const std::string& run);
+
+}  // namespace sixfold

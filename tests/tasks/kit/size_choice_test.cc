@@ -1,0 +1,111 @@
+#include "tasks/kit/size_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "base/file.h"
+#include "tasks/kit/run_check.h"
+#include "tasks/tasks.h"
+#include "temporary_folder.h"
+
+namespace sixfold {
+namespace {
+
+using Chosen = std::vector<std::string>;
+
+class SizeChoiceTest : public testing::Test {
+ protected:
+  SizeChoiceTest() {
+    write_file_atomically(folder_ / "half", std::string(500'000, 'x'));
+    write_file_atomically(folder_ / "large", std::string(2'000'000, 'x'));
+    write_file_atomically(folder_ / "packed.gz", std::string(500'000, 'x'));
+  }
+  /// What a config chooses that has `text` and these training files, of a table whose rows need 1 and 10
+  /// minutes of a thread, and the last of them 1 MB.
+  Chosen choose(const std::string& text, const std::string& files, const std::string& run = "") const {
+    const double minute = 60 * training_rate(Precision::fp32) / 1e12;
+    const SizeChoice table[] = {{0, 0, {"model.d_model=16", "data.batch_tokens=1"}},
+                                {minute, 0, {"model.d_model=32", "data.batch_tokens=2"}},
+                                {10 * minute, 1, {"model.d_model=64", "model.dropout=0.3 model.norm=rms"}}};
+    OptionNode root = parse_yaml_options(text, "c.yaml");
+    set_option(root, "train.threads=1");
+    set_option(root, "train.precision=fp32");
+    std::string names;
+    for (size_t begin = 0, end; begin < files.size(); begin = end + 1) {
+      end = std::min(files.find(' ', begin), files.size());
+      names += (names.empty() ? "" : ",") + (folder_ / files.substr(begin, end - begin));
+    }
+    set_option(root, "data.train=[" + names + "]");
+    return choose_sizes(root, table, run);
+  }
+
+  const TemporaryFolder folder_;
+};
+
+TEST_F(SizeChoiceTest, GoesByTheTimeAndTheData) {
+  EXPECT_EQ(choose("train: {minutes: 0.5}", "large"), (Chosen{"model.d_model=16", "data.batch_tokens=1"}));
+  EXPECT_EQ(choose("train: {minutes: 9}", "large"), (Chosen{"model.d_model=32", "data.batch_tokens=2"}));
+  EXPECT_EQ(choose("train: {minutes: 10}", "large"),
+            (Chosen{"model.d_model=64", "model.dropout=0.3", "model.norm=rms"}));
+  EXPECT_EQ(choose("train: {minutes: 10}", "half"), (Chosen{"model.d_model=32", "data.batch_tokens=2"}));
+  EXPECT_EQ(choose("train: {minutes: 10}", "half half"),
+            (Chosen{"model.d_model=64", "model.dropout=0.3", "model.norm=rms"}));
+  EXPECT_EQ(choose("train: {minutes: 10}", "packed.gz"),
+            (Chosen{"model.d_model=64", "model.dropout=0.3", "model.norm=rms"}));
+  EXPECT_EQ(choose("train: {minutes: 10}", "missing"), (Chosen{"model.d_model=32", "data.batch_tokens=2"}));
+}
+
+TEST_F(SizeChoiceTest, LeavesWhatIsGiven) {
+  EXPECT_EQ(choose("train: {minutes: 1}\ndata: {batch_tokens: 9}", "half"), Chosen{"model.d_model=32"});
+  EXPECT_EQ(choose("train: {minutes: 10}\nmodel: {norm: rms}", "large"), Chosen{"model.d_model=64"})
+      << "dropout and norm go together";
+  for (const char* size :
+       {"model: {preset: small}", "model: {d_model: 8}", "model: {heads: 2}", "model: {d_ff: 9}",
+        "model: {encoder_layers: 1}", "model: {decoder_layers: 1}", "start: {model: m}"})
+    EXPECT_EQ(choose(fmt::format("train: {{minutes: 1}}\n{}", size), "half"), Chosen()) << size;
+  for (const char* limits : {"{}", "{updates: 9}", "{minutes: 1, updates: 9}", "{minutes: 1, epochs: 2}",
+                             "{minutes: 0}", "{minutes: x}"})
+    EXPECT_EQ(choose(fmt::format("train: {}", limits), "half"), Chosen()) << limits;
+}
+
+/// Whatever the text and the processor are then.
+TEST_F(SizeChoiceTest, ResumesWithWhatWasChosen) {
+  std::filesystem::create_directories(folder_ / "run");
+  write_file_atomically(
+      folder_ / "run/config.json",
+      R"({"model": {"d_model": 48, "dropout": 0.2, "norm": "layer"}, "data": {"batch_tokens": 7}})");
+  const std::string run = folder_ / "run";
+  EXPECT_EQ(choose("train: {minutes: 10}", "large", run),
+            (Chosen{"data.batch_tokens=7", "model.d_model=48", "model.dropout=0.2", "model.norm=layer"}));
+  EXPECT_EQ(choose("train: {minutes: 10}\ndata: {batch_tokens: 7}", "large", run),
+            (Chosen{"model.d_model=48", "model.dropout=0.2", "model.norm=layer"}));
+  EXPECT_EQ(choose("train: {minutes: 1}", "half", folder_ / "none"),
+            (Chosen{"model.d_model=32", "data.batch_tokens=2"}));
+}
+
+/// Rows go from small to large, and each is a config that can be trained.
+TEST(SizeTables, HaveRowsThatCanBeTrained) {
+  for (const TaskEntry& task : builtin_tasks()) {
+    if (!task.is_trained()) continue;
+    double operations = 0;
+    for (const SizeChoice& row : task.sizes()) {
+      EXPECT_GE(row.operations, operations) << task.name;
+      operations = row.operations;
+      OptionNode root = task.default_options();
+      set_option(root, "data.train=[a, b]");
+      set_option(root, "train.minutes=1");
+      for (const std::string_view together : row.options) {
+        std::istringstream assignments{std::string(together)};
+        for (std::string assignment; assignments >> assignment;) set_option(root, assignment);
+      }
+      if (root.find("task") == nullptr && task.name != builtin_tasks().front().name)
+        set_option(root, "task=" + std::string(task.name));
+      EXPECT_NO_THROW(task_config_of(root, "row")) << task.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sixfold
