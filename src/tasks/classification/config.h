@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -6,6 +7,7 @@
 
 #include "data/lines.h"
 #include "tasks/classification/settings.h"
+#include "tasks/kit/size_choice.h"
 #include "tasks/kit/task_options.h"
 #include "tasks/kit/validation_metrics.h"
 
@@ -79,6 +81,8 @@ std::string describe_classes(const ModelConfig& config, const std::string& what)
 /// The complete config of a run that trains a classifier of texts.
 struct ClassificationOptions : TaskOptions<LabelledDataOptions, ClassificationValidationOptions> {
   static constexpr std::string_view task_name = ClassificationSettings::task;
+  /// The sizes of a run whose config gives none.
+  static std::span<const SizeChoice> sizes();
   std::string task = std::string(task_name);
   ClassifierOptions classifier;
 

@@ -25,6 +25,18 @@ ImageClassificationOptions image_classification_options_of(OptionNode root, cons
   return options;
 }
 
+std::span<const SizeChoice> ImageClassificationOptions::sizes() {
+  static const std::vector<SizeChoice> rows{
+      {0,
+       0,
+       {"model.d_model=128 model.heads=4 model.d_ff=512 model.encoder_layers=6", pre_norm,
+        "model.activation=tanh_gelu", "model.dropout=0.1", "image.patch=8 image.stride=5",
+        "data.batch_tokens=3200 data.micro_batch_tokens=1600", "data.shift=1", "train.clip_norm=1",
+        "optimizer.beta2=0.99", "optimizer.weight_decay=0.05",
+        "schedule.kind=cosine schedule.learning_rate=2e-3"}}};
+  return rows;
+}
+
 void validate(const ImageClassificationOptions& o) {
   require_encoder_only(o.model, "a classifier");
   check_frozen_parts(o.start, "a classifier");

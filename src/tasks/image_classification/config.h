@@ -1,9 +1,11 @@
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "tasks/classification/config.h"
+#include "tasks/kit/size_choice.h"
 #include "tasks/kit/image_data.h"
 
 namespace sixfold {
@@ -30,6 +32,8 @@ inline void visit(OptionVisitor& v, ImageDataOptions& o) {
 /// The complete config of a run that trains a classifier of images. There is no tokenizer and no generation.
 struct ImageClassificationOptions : TaskOptions<ImageDataOptions, ClassificationValidationOptions> {
   static constexpr std::string_view task_name = ClassificationSettings::task_on_images;
+  /// The sizes of a run whose config gives none.
+  static std::span<const SizeChoice> sizes();
   std::string task = std::string(task_name);
   PatchOptions image;
   ClassifierOptions classifier;

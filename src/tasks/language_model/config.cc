@@ -27,6 +27,19 @@ LanguageModelOptions language_model_options_of(OptionNode root, const std::strin
   return options;
 }
 
+std::span<const SizeChoice> LanguageModelOptions::sizes() {
+  static const std::vector<SizeChoice> rows{
+      {0,
+       0,
+       {"model.d_model=256 model.heads=4 model.d_ff=688 model.decoder_layers=6", pre_norm, "model.norm=rms",
+        "model.positions=rotary model.embedding_scale=false",
+        "model.activation=swish model.feed_forward_gate=true model.feed_forward_bias=false",
+        "model.dropout=0.2", "data.block_tokens=256", "data.batch_tokens=4096",
+        "schedule.kind=cosine schedule.learning_rate=2e-3", "optimizer.beta2=0.99",
+        "optimizer.weight_decay=0.1", "train.clip_norm=1"}}};
+  return rows;
+}
+
 void validate(const LanguageModelOptions& o) {
   require(o.model.decoder_layers > 0, "model.decoder_layers: is 0; a language model needs at least 1");
   require(o.model.encoder_layers == 0,

@@ -1,9 +1,11 @@
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/options.h"
+#include "tasks/kit/size_choice.h"
 #include "tasks/kit/text_data.h"
 #include "tasks/language_model/settings.h"
 
@@ -13,6 +15,8 @@ namespace sixfold {
 /// search.
 struct LanguageModelOptions : TaskOptions<TextDataOptions> {
   static constexpr std::string_view task_name = LanguageModelSettings::task;
+  /// The sizes of a run whose config gives none.
+  static std::span<const SizeChoice> sizes();
   std::string task = std::string(task_name);
 
   LanguageModelOptions();

@@ -38,6 +38,24 @@ TranslationOptions translation_options_of(OptionNode root, const std::string& wh
   return options;
 }
 
+std::span<const SizeChoice> TranslationOptions::sizes() {
+  constexpr std::string_view narrow = "model.d_model=128 model.heads=4 model.d_ff=512",
+                             one_layer = "model.encoder_layers=1 model.decoder_layers=1",
+                             two_layers = "model.encoder_layers=2 model.decoder_layers=2",
+                             few_tokens = "tokenizer.vocab_size=2000", tokens = "tokenizer.vocab_size=4000",
+                             batch = "data.batch_tokens=1024",
+                             rate = "schedule.kind=cosine schedule.learning_rate=3e-3";
+  constexpr double small_text = 0, large_text = 1;  // MB
+  static const std::vector<SizeChoice> rows{
+      {0, small_text, {narrow, one_layer, pre_norm, few_tokens, batch, rate, "model.dropout=0.2"}},
+      {0, large_text, {narrow, one_layer, pre_norm, tokens, batch, rate, "model.dropout=0"}},
+      {12, small_text, {narrow, one_layer, pre_norm, few_tokens, batch, rate, "model.dropout=0.3"}},
+      {12, large_text, {narrow, one_layer, pre_norm, tokens, batch, rate, "model.dropout=0.1"}},
+      {40, large_text, {narrow, two_layers, pre_norm, tokens, batch, rate, "model.dropout=0.1"}},
+  };
+  return rows;
+}
+
 void validate(const TranslationOptions& o) {
   validate_groups(o, "a source and a target file, or a .tsv file");
   require_encoder_and_decoder(o.model, "model");

@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -6,6 +7,7 @@
 
 #include "base/options.h"
 #include "data/lines.h"
+#include "tasks/kit/size_choice.h"
 #include "tasks/kit/task_options.h"
 #include "tasks/kit/validation_metrics.h"
 #include "tasks/translation/settings.h"
@@ -82,6 +84,8 @@ inline void visit(OptionVisitor& v, TranslationValidationOptions& o) {
 /// The complete config of a run that trains a translation model: CONFIG.yaml.
 struct TranslationOptions : TaskOptions<ParallelDataOptions, TranslationValidationOptions> {
   static constexpr std::string_view task_name = TranslationSettings::task;
+  /// The sizes of a run whose config gives none.
+  static std::span<const SizeChoice> sizes();
 };
 
 /// Reads CONFIG.yaml, or the config.json of a run, applies the `--set` assignments ("train.minutes=5"), and
