@@ -9,8 +9,9 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/sixfold)
 install(TARGETS sixfold EXPORT sixfold-static ARCHIVE)
 if(TARGET sixfold_shared)
-  install(TARGETS sixfold_shared EXPORT sixfold-shared LIBRARY)
+  install(TARGETS sixfold_shared sixfold_c EXPORT sixfold-shared LIBRARY)
 endif()
+install(FILES ${PROJECT_SOURCE_DIR}/src/c/c.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sixfold)
 
 # The public headers (docs/library.md): <sixfold/NAME.h>, and what it is in src/. All others are below <sixfold/extend/>.
 set(public_headers
