@@ -1,17 +1,21 @@
-# cmake --install: the program, the recipes, the static library, its headers, and what find_package(sixfold) reads.
+# cmake --install: the program, the recipes, the unit for systemd, the libraries, their headers, and what
+# find_package(sixfold) reads. The components are those of cmake/packages.cmake; "program" is the default.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
 
 install(TARGETS sixfold_cli RUNTIME)
 if(TARGET sixfold_mpi)
-  install(TARGETS sixfold_mpi LIBRARY DESTINATION ${sixfold_module_dir})
+  install(TARGETS sixfold_mpi LIBRARY DESTINATION ${sixfold_module_dir} COMPONENT mpi)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/sixfold)
-install(TARGETS sixfold EXPORT sixfold-static ARCHIVE)
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/sixfold.service DESTINATION lib/systemd/system)
+install(TARGETS sixfold EXPORT sixfold-static ARCHIVE COMPONENT dev)
 if(TARGET sixfold_shared)
-  install(TARGETS sixfold_shared sixfold_c EXPORT sixfold-shared LIBRARY)
+  install(TARGETS sixfold_shared EXPORT sixfold-shared LIBRARY COMPONENT library NAMELINK_COMPONENT dev)
+  install(TARGETS sixfold_c EXPORT sixfold-shared LIBRARY COMPONENT c NAMELINK_COMPONENT dev)
 endif()
-install(FILES ${PROJECT_SOURCE_DIR}/src/c/c.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sixfold)
+install(FILES ${PROJECT_SOURCE_DIR}/src/c/c.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sixfold COMPONENT dev)
 
 # The public headers (docs/library.md): <sixfold/NAME.h>, and what it is in src/. All others are below <sixfold/extend/>.
 set(public_headers
@@ -27,17 +31,17 @@ install(CODE "
   set(HEADERS \"${library_headers}\")
   set(PUBLIC \"${public_headers}\")
   set(COPIES \"${header_copies}\")
-  include(\"${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake\")")
-install(DIRECTORY ${header_copies}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  include(\"${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake\")" COMPONENT dev)
+install(DIRECTORY ${header_copies}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sixfold)
-install(EXPORT sixfold-static NAMESPACE sixfold:: DESTINATION ${package_dir})
+install(EXPORT sixfold-static NAMESPACE sixfold:: DESTINATION ${package_dir} COMPONENT dev)
 if(TARGET sixfold_shared)
-  install(EXPORT sixfold-shared NAMESPACE sixfold:: DESTINATION ${package_dir})
+  install(EXPORT sixfold-shared NAMESPACE sixfold:: DESTINATION ${package_dir} COMPONENT dev)
 endif()
 write_basic_package_version_file(sixfold-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/sixfold-config.cmake ${PROJECT_BINARY_DIR}/sixfold-config-version.cmake
-        DESTINATION ${package_dir})
+        DESTINATION ${package_dir} COMPONENT dev)
 
 # What the program says of itself: manual pages and completion.
 install(CODE "
