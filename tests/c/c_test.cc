@@ -274,8 +274,7 @@ TEST_F(C, TrainsStopsAndResumes) {
 
 TEST_F(C, OptionsAreReadByTheCall) {
   EXPECT_FALSE(translate(texts, options_of({{"beam_size", "x"}}).get()));
-  EXPECT_STREQ(sixfold_error_message(),
-               "--set beam_size=x: beam_size: expected a whole number, found 'x'");
+  EXPECT_STREQ(sixfold_error_message(), "--set beam_size=x: beam_size: expected a whole number, found 'x'");
   EXPECT_FALSE(translate(texts, options_of({{"baem_size", "4"}}).get()));
   expect_input_error("--set baem_size=4: unknown key 'baem_size' (did you mean 'beam_size'?)");
   EXPECT_FALSE(translate(texts, options_of({{"generation.beam", "4"}}).get()));

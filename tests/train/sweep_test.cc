@@ -193,7 +193,8 @@ TEST_F(SweepTest, GridsAndSeedsHaveBounds) {
   expect("grid: {model.heads: [1], model: {heads: [2]}}\n", "the key 'model.heads' occurs twice");
   expect("grid: {model.heads: [1, 1]}\n", "grid.model.heads: the value '1' occurs twice");
   expect("grid: {a: [1/2, 1_2]}\n", "are both named 'a-1_2'");
-  expect(fmt::format("grid: {{a: [{}]}}\n", std::string(200, 'x')), "give rows with names of their own instead");
+  expect(fmt::format("grid: {{a: [{}]}}\n", std::string(200, 'x')),
+         "give rows with names of their own instead");
   expect("seeds: 3\n", "has a 'base', but neither 'rows' nor a 'grid' that change it");
   expect("rows: {a: {}}\nseeds: 0\n", "seeds: expected");
   expect("rows: {a: {}}\nseeds: 101\n", "seeds: expected");
