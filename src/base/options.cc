@@ -113,6 +113,9 @@ void set_option(OptionNode& root, const std::string& assignment) {
   const size_t equals = assignment.find('=');
   require(equals != std::string::npos && equals > 0, "--set {}: expected KEY=VALUE, as in train.minutes=5",
           assignment);
+  constexpr ptrdiff_t deepest = 32;  // as of a file of options
+  require(std::count(assignment.begin(), assignment.begin() + static_cast<ptrdiff_t>(equals), '.') < deepest,
+          "--set {}: the key is nested deeper than {} levels", quote(assignment), deepest);
   const std::string where = "--set " + assignment;
   OptionNode* node = &root;
   for (std::string_view key = std::string_view(assignment).substr(0, equals);;) {

@@ -300,6 +300,9 @@ TEST(Options, EmptyTextIsNamed) {
 TEST(Options, BadAssignments) {
   EXPECT_EQ(yaml_error(nothing, {"count"}), "--set count: expected KEY=VALUE, as in train.minutes=5");
   EXPECT_EQ(yaml_error(nothing, {"=5"}), "--set =5: expected KEY=VALUE, as in train.minutes=5");
+  std::string deep = "a";
+  for (int i = 0; i < 100'000; ++i) deep += ".a";
+  expect_holds(yaml_error(nothing, {deep + "=5"}), "...: the key is nested deeper than 32 levels");
   EXPECT_EQ(yaml_error("count: 4", {"count.a=5"}),
             "--set count.a=5: the part before 'a' is a value, not a group (shop.yaml:1)");
 }
