@@ -21,6 +21,18 @@
 #include "tasks/translation/translator.h"
 
 namespace sixfold {
+
+static void visit(OptionVisitor& v, RuntimeOptions& o) {
+  v.field("threads", o.threads, "number of threads of one call; 0: all processor cores", between(0, 1024));
+  v.field("precision", o.weights, "type of matrix products");
+}
+
+static void visit(OptionVisitor& v, TrainRequest& o) {
+  v.field("resume", o.resume, "resume from the newest checkpoint");
+  v.field("other_processor", o.other_processor, "also on another instruction set");
+  v.field("fit", o.fit, "process batches in smaller parts if they need too much memory");
+}
+
 namespace {
 
 /// The options of `sixfold_translate`. `generation`: the model's, before they are read.
@@ -31,24 +43,6 @@ struct TranslateKeys {
 void visit(OptionVisitor& v, TranslateKeys& o) {
   visit(v, o.options);
   v.group("generation", o.generation, "how outputs are searched and scored");
-}
-
-struct OpenKeys {
-  RuntimeOptions runtime;
-};
-void visit(OptionVisitor& v, OpenKeys& o) {
-  v.field("threads", o.runtime.threads, "number of threads of one call; 0: all processor cores",
-          between(0, 1024));
-  v.field("precision", o.runtime.weights, "type of matrix products");
-}
-
-struct TrainKeys {
-  TrainRequest request;
-};
-void visit(OptionVisitor& v, TrainKeys& o) {
-  v.field("resume", o.request.resume, "resume from the newest checkpoint");
-  v.field("other_processor", o.request.other_processor, "also on another instruction set");
-  v.field("fit", o.request.fit, "process batches in smaller parts if they need too much memory");
 }
 
 /// The last error of a thread.
@@ -68,17 +62,9 @@ int note(int code, const char* message) noexcept {
   return code;
 }
 
-int code_of(Fault fault) {
-  switch (fault) {
-    case Fault::input:
-      return SIXFOLD_INPUT_ERROR;
-    case Fault::environment:
-      return SIXFOLD_ENVIRONMENT_ERROR;
-    case Fault::program:
-      return SIXFOLD_PROGRAM_ERROR;
-  }
-  return SIXFOLD_PROGRAM_ERROR;
-}
+/// The codes have the order of `Fault`.
+int code_of(Fault fault) { return SIXFOLD_INPUT_ERROR + static_cast<int>(fault); }
+static_assert(static_cast<int>(Fault::input) == 0 && static_cast<int>(Fault::program) == 2);
 
 /// Makes the exception that is being handled the last error of this thread, and returns its code.
 int note_exception() noexcept {
@@ -97,14 +83,14 @@ int note_exception() noexcept {
   }
 }
 
-/// What `action` returns; `otherwise` if it throws.
-template <class Result, class Action>
-Result value_of(Result otherwise, Action action) noexcept {
+/// What `action` returns; NULL or 0 if it throws.
+template <class Action>
+auto value_of(Action action) noexcept -> decltype(action()) {
   try {
     return action();
   } catch (...) {
     note_exception();
-    return otherwise;
+    return {};
   }
 }
 
@@ -190,9 +176,9 @@ Keys read(const sixfold_options* options, Keys keys = {}) {
 }
 
 template <class Handle>
-Handle* opened(const char* folder, const sixfold_options* options) noexcept {
-  return value_of<Handle*>(nullptr, [&] {
-    return new Handle{decltype(Handle::predictor)(given(folder, "folder"), read<OpenKeys>(options).runtime)};
+Handle* opened(const char* folder, const sixfold_options* options) {
+  return value_of([&] {
+    return new Handle{decltype(Handle::predictor)(given(folder, "folder"), read<RuntimeOptions>(options))};
   });
 }
 
@@ -222,7 +208,7 @@ int sixfold_error_code(void) { return last_error.code; }
 const char* sixfold_error_message(void) { return last_error.message.c_str(); }
 
 sixfold_options* sixfold_options_new(void) {
-  return value_of<sixfold_options*>(nullptr, [] { return new sixfold_options; });
+  return value_of([] { return new sixfold_options; });
 }
 
 int sixfold_options_set(sixfold_options* options, const char* name, const char* value) {
@@ -252,7 +238,7 @@ void sixfold_embedder_free(sixfold_embedder* embedder) { delete embedder; }
 
 sixfold_translations* sixfold_translate(const sixfold_translator* translator, const char* const* lines,
                                         const size_t* sizes, size_t count, const sixfold_options* options) {
-  return value_of<sixfold_translations*>(nullptr, [&] {
+  return value_of([&] {
     const Translator& predictor = given(translator, "translator")->predictor;
     sixfold_translations result;
     predictor.translate(texts_of(lines, sizes, count), translate_options(predictor, options),
@@ -262,19 +248,19 @@ sixfold_translations* sixfold_translate(const sixfold_translator* translator, co
 }
 
 size_t sixfold_translations_of(const sixfold_translations* translations, size_t line) {
-  return value_of<size_t>(0, [&] { return translations_of(translations, line).size(); });
+  return value_of([&] { return translations_of(translations, line).size(); });
 }
 
 const char* sixfold_translations_text(const sixfold_translations* translations, size_t line, size_t rank,
                                       size_t* size) {
-  return value_of<const char*>(nullptr, [&] {
-    return text_and_size(part(translations_of(translations, line), rank, "translation").text, size);
-  });
+  return value_of(
+      [&] { return text_and_size(part(translations_of(translations, line), rank, "translation").text, size); });
 }
 
 double sixfold_translations_score(const sixfold_translations* translations, size_t line, size_t rank) {
-  return value_of(std::numeric_limits<double>::quiet_NaN(),
-                  [&] { return part(translations_of(translations, line), rank, "translation").score; });
+  double score = std::numeric_limits<double>::quiet_NaN();
+  code_after([&] { score = part(translations_of(translations, line), rank, "translation").score; });
+  return score;
 }
 
 void sixfold_translations_free(sixfold_translations* translations) { delete translations; }
@@ -309,7 +295,7 @@ int sixfold_translate_stream(const sixfold_translator* translator, sixfold_next_
 sixfold_generated* sixfold_generate(const sixfold_generator* generator, const char* const* prompts,
                                     const size_t* sizes, size_t count, const sixfold_options* options,
                                     sixfold_piece_generated receive, void* data) {
-  return value_of<sixfold_generated*>(nullptr, [&] {
+  return value_of([&] {
     const Generator& predictor = given(generator, "generator")->predictor;
     auto how = read<GenerateOptions>(options);
     std::stop_source stop;
@@ -329,13 +315,12 @@ sixfold_generated* sixfold_generate(const sixfold_generator* generator, const ch
 }
 
 size_t sixfold_generated_of(const sixfold_generated* generated, size_t prompt) {
-  return value_of<size_t>(
-      0, [&] { return part(given(generated, "generated")->prompts, prompt, "prompt").texts.size(); });
+  return value_of([&] { return part(given(generated, "generated")->prompts, prompt, "prompt").texts.size(); });
 }
 
 const char* sixfold_generated_text(const sixfold_generated* generated, size_t prompt, size_t sample,
                                    size_t* size) {
-  return value_of<const char*>(nullptr, [&] {
+  return value_of([&] {
     const GeneratedTexts& texts = part(given(generated, "generated")->prompts, prompt, "prompt");
     require(!texts.error, "prompt {}: {}", prompt, texts.error.value_or(""));
     return text_and_size(part(texts.texts, sample, "sample").text, size);
@@ -345,13 +330,12 @@ const char* sixfold_generated_text(const sixfold_generated* generated, size_t pr
 void sixfold_generated_free(sixfold_generated* generated) { delete generated; }
 
 size_t sixfold_classifier_labels(const sixfold_classifier* classifier) {
-  return value_of<size_t>(0, [&] { return given(classifier, "classifier")->predictor.labels().size(); });
+  return value_of([&] { return given(classifier, "classifier")->predictor.labels().size(); });
 }
 
 const char* sixfold_classifier_label(const sixfold_classifier* classifier, size_t label) {
-  return value_of<const char*>(nullptr, [&] {
-    return part(given(classifier, "classifier")->predictor.labels(), label, "label").c_str();
-  });
+  return value_of(
+      [&] { return part(given(classifier, "classifier")->predictor.labels(), label, "label").c_str(); });
 }
 
 int sixfold_classify(const sixfold_classifier* classifier, const char* const* texts, const size_t* sizes,
@@ -368,8 +352,7 @@ int sixfold_classify(const sixfold_classifier* classifier, const char* const* te
 }
 
 size_t sixfold_embedder_size(const sixfold_embedder* embedder) {
-  return value_of<size_t>(0,
-                          [&] { return static_cast<size_t>(given(embedder, "embedder")->predictor.size()); });
+  return value_of([&] { return static_cast<size_t>(given(embedder, "embedder")->predictor.size()); });
 }
 
 int sixfold_embed(const sixfold_embedder* embedder, const char* const* texts, const size_t* sizes, size_t count,
@@ -387,7 +370,7 @@ int sixfold_embed(const sixfold_embedder* embedder, const char* const* texts, co
 int sixfold_train(const char* config, const char* run, const sixfold_options* options, int (*stop)(void* data),
                   void* data) {
   return code_after([&] {
-    TrainRequest request = read<TrainKeys>(options).request;
+    TrainRequest request = read<TrainRequest>(options);
     request.run = given(run, "run");
     given(config, "config");
     std::atomic<int> stopped = 0;
