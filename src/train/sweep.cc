@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "base/join.h"
@@ -93,14 +94,11 @@ void collect_axes(const OptionNode& grid, const std::string& prefix, std::vector
     }
     require(values.kind == Kind::list && !values.children.empty(),
             "{}: grid.{}: expected a list of values, as in [64, 128]", values.where, key);
+    std::set<std::pair<Kind, std::string>> found;
     for (const auto& [none, value] : values.children)
-      require(value.kind == Kind::list || value.kind == Kind::map ||
-                  std::ranges::count_if(values.children,
-                                        [&](const auto& other) {
-                                          return other.second.kind == value.kind &&
-                                                 other.second.text == value.text;
-                                        }) == 1,
-              "{}: grid.{}: the value '{}' occurs twice; remove one", values.where, key, value.text);
+      require(
+          value.kind == Kind::list || value.kind == Kind::map || found.emplace(value.kind, value.text).second,
+          "{}: grid.{}: the value '{}' occurs twice; remove one", values.where, key, value.text);
     require(std::ranges::find(axes, key, &Axis::key) == axes.end(),
             "{}: grid: the key '{}' occurs twice; remove one", values.where, key);
     axes.push_back({key, &values});
