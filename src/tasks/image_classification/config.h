@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tasks/classification/config.h"
-#include "tasks/kit/size_choice.h"
 #include "tasks/kit/image_data.h"
+#include "tasks/kit/size_choice.h"
 
 namespace sixfold {
 
