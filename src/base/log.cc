@@ -1,5 +1,7 @@
 #include "base/log.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 #include <mutex>
@@ -11,6 +13,7 @@ namespace {
 constexpr size_t most_kept = 100;
 
 std::atomic<bool> silent{false};
+std::atomic<LogSink> sink{nullptr};
 std::mutex mutex;  // guards the members below
 bool keeps = false;
 std::vector<std::string> kept;
@@ -20,15 +23,22 @@ size_t not_kept = 0;
 
 void silence_log() { silent = true; }
 
+void send_log_to(LogSink receiver) { sink = receiver; }
+
+bool log_is_terminal() { return !sink.load() && isatty(STDERR_FILENO); }
+
 // One call writes a whole line, so that lines of several threads are not interleaved.
-void log_line(const std::string& text) {
+static void write_line(const std::string& text, bool warning) {
   if (silent) return;
-  const std::string line = text + "\n";
+  if (const LogSink receiver = sink) return receiver(text, warning);
+  const std::string line = (warning ? "warning: " : "") + text + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+void log_line(const std::string& text) { write_line(text, false); }
+
 void warn_line(const std::string& text) {
-  log_line("warning: " + text);
+  write_line(text, true);
   const std::lock_guard lock(mutex);
   if (!keeps) return;
   if (kept.size() < most_kept)

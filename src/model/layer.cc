@@ -75,10 +75,12 @@ Tensor Stack::operator()(const Tensor& embedded, LayerContext& c) const {
   Tensor x = first;
   for (c.layer = 0; c.layer < layers(); ++c.layer) {
     if (c.observer && c.observer->done()) return x;
+    if (c.observer) c.observer->see_states(c.kind, c.layer, x);
     const auto index = static_cast<size_t>(c.layer);
     Context::Scope scope(c.context, scopes_[index]);
     x = layers_[index](x, c);
   }
+  if (c.observer) c.observer->see_states(c.kind, layers(), x);
   return postprocess_top_(x, first, c);
 }
 

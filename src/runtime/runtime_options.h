@@ -17,5 +17,11 @@ struct RuntimeOptions {
   WeightType weights = WeightType::stored;
   CallingThreads calling = CallingThreads::decode;
 };
+/// The options that users may set.
+inline void visit(OptionVisitor& v, RuntimeOptions& o) {
+  v.field("precision", o.weights,
+          "type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]");
+  v.field("threads", o.threads, "number of threads; 0: all that are available", between(0, 1024));
+}
 
 }  // namespace sixfold

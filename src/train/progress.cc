@@ -1,10 +1,10 @@
 #include "train/progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -39,8 +39,9 @@ nlohmann::json json_of(const ValidationSample& sample) {
 
 }  // namespace
 
-Progress::Progress(const std::string& jsonl, const TrainingState& state)
-    : terminal_(isatty(2)),
+Progress::Progress(const std::string& jsonl, const TrainingState& state, LogEntryReceiver receive)
+    : receive_(std::move(receive)),
+      terminal_(log_is_terminal()),
       started_(state.seconds),
       started_update_(state.update),
       stretch_began_(state.seconds),
@@ -89,21 +90,20 @@ void Progress::line(const TrainingState& s, double learning_rate) {
   if (!terminal_) log_line(describe(s, learning_rate));
   const double loss = mean_loss(s.sums);
   const std::optional<double> left = seconds_left(s);
-  log_->append(nlohmann::json{{"update", s.update},
-                              {"last_update", s.last_update},
-                              {"epoch", s.position.last_epoch()},
-                              {"loss", loss},
-                              {"perplexity", std::exp(loss)},
-                              {"learning_rate", learning_rate},
-                              {"gradient_norm", s.sums.gradient_norm},
-                              {"tokens", s.sums.tokens},
-                              {"tokens_per_second", tokens_per_second(s)},
-                              {"seconds", s.seconds},
-                              {"seconds_left", left ? nlohmann::json(*left) : nlohmann::json(nullptr)},
-                              {"seconds_waited", s.sums.waited},
-                              {"memory_mb", static_cast<double>(resident_memory()) / 1e6}}
-                   .dump() +
-               "\n");
+  write(nlohmann::json{{"update", s.update},
+                       {"last_update", s.last_update},
+                       {"epoch", s.position.last_epoch()},
+                       {"loss", loss},
+                       {"perplexity", std::exp(loss)},
+                       {"learning_rate", learning_rate},
+                       {"gradient_norm", s.sums.gradient_norm},
+                       {"tokens", s.sums.tokens},
+                       {"tokens_per_second", tokens_per_second(s)},
+                       {"seconds", s.seconds},
+                       {"seconds_left", left ? nlohmann::json(*left) : nlohmann::json(nullptr)},
+                       {"seconds_waited", s.sums.waited},
+                       {"memory_mb", static_cast<double>(resident_memory()) / 1e6}}
+            .dump());
   stretch_began_ = s.seconds;
   stretch_tokens_ = 0;
 }
@@ -119,28 +119,32 @@ void Progress::validation(const TrainingState& s, const Evaluation& evaluation, 
   say(text + (better ? "  (best so far)" : ""));
   for (const ValidationSample& sample : evaluation.samples) json["samples"].push_back(json_of(sample));
   // A token may be a part of a character.
-  log_->append(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void Progress::diagnosis(const TrainingState& s, const Finding& finding) {
   if (!log_) return;
   clear_line();
   log_warning("update {}: {} ({})", s.update, finding.text, finding.id);
-  log_->append(
-      nlohmann::json{{"update", s.update}, {"diagnosis", {{"id", finding.id}, {"text", finding.text}}}}.dump() +
-      "\n");
+  write(
+      nlohmann::json{{"update", s.update}, {"diagnosis", {{"id", finding.id}, {"text", finding.text}}}}.dump());
 }
 
 void Progress::rollback(int64_t from, int64_t to, const std::string& why) {
   if (!log_) return;
   say(fmt::format("update {}: {}; going back to update {} and skipping the batch", from, why, to));
-  log_->append(nlohmann::json{{"update", from}, {"rollback_to", to}, {"reason", why}}.dump() + "\n");
+  write(nlohmann::json{{"update", from}, {"rollback_to", to}, {"reason", why}}.dump());
 }
 
 void Progress::plan(const PlannedEnd& end, const std::string& limit) {
   if (!log_) return;
   say(fmt::format("update {}: {} are {} updates", end.update, limit, end.last_update));
-  log_->append(nlohmann::json{{"update", end.update}, {"planned_last_update", end.last_update}}.dump() + "\n");
+  write(nlohmann::json{{"update", end.update}, {"planned_last_update", end.last_update}}.dump());
+}
+
+void Progress::write(const std::string& entry) {
+  log_->append(entry + "\n");
+  if (receive_) receive_(entry);
 }
 
 void Progress::say(const std::string& text) {

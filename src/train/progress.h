@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "train/state.h"
 #include "train/task.h"
+#include "train/trainer.h"
 
 namespace sixfold {
 
@@ -13,8 +14,9 @@ namespace sixfold {
 class Progress {
  public:
   /// Appends to `jsonl`, after truncating it to its length at `state`, the state in which the run starts or
-  /// resumes. With an empty name nothing is reported: only the root of several processes does.
-  Progress(const std::string& jsonl, const TrainingState& state);
+  /// resumes. With an empty name nothing is reported: only the root of several processes does. `receive` gets
+  /// each entry that is appended.
+  Progress(const std::string& jsonl, const TrainingState& state, LogEntryReceiver receive = {});
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -47,8 +49,10 @@ class Progress {
   std::optional<double> seconds_left(const TrainingState& state) const;
   std::string describe(const TrainingState& state, double learning_rate) const;
   void clear_line();
+  void write(const std::string& entry);
 
   std::optional<AppendingFile> log_;
+  LogEntryReceiver receive_;
   bool terminal_;
   bool line_shown_ = false;
   double shown_at_ = 0;

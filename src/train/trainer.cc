@@ -170,7 +170,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
   for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
   for (const std::string& advice : config_.advice()) log_warning("{}", advice);
   stream_ = stream_of(batcher_);
-  progress_.emplace(processes_.is_root() ? folder_.log() : "", state_);
+  progress_.emplace(processes_.is_root() ? folder_.log() : "", state_, request_.entry);
   for (const PlannedEnd& end : state_.plan)
     if (end.update > state_.update) tell(end);
   recovery_.emplace(options_, *task_, replica_, models_, *progress_, folder_.diverged());

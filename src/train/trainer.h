@@ -12,6 +12,9 @@ namespace sixfold {
 class Processes;
 class TaskConfig;
 
+/// Receives an entry of train.jsonl, a JSON object, when it has been written. Called by the thread that trains.
+using LogEntryReceiver = std::function<void(const std::string& entry)>;
+
 /// The parameters of a run besides its options.
 struct TrainRequest {
   std::string run;  ///< the run's folder: config.json, train.jsonl, checkpoints/, best/ and, at the end, model/
@@ -28,6 +31,8 @@ struct TrainRequest {
   Processes* processes = nullptr;
   /// Returns the time in seconds, for speeds and `train.minutes`. Null: a steady clock of the machine.
   std::function<double()> clock = nullptr;
+  /// Learns of progress, validations with their samples, and what else is logged; of the root process alone.
+  LogEntryReceiver entry = nullptr;
 };
 
 struct TrainOutcome {

@@ -45,9 +45,7 @@ std::optional<GenerationConfig> GenerationOverrides::over(const GenerationConfig
 }
 
 void add_runtime_options(CLI::App& command, RuntimeOptions& runtime) {
-  add_value_option(
-      command, "--precision", runtime.weights,
-      "type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]");
+  add_field_options(command, OptionVisitor::Walk(runtime), {.except = {"threads"}});
   add_threads_option(command, runtime.threads);
 }
 

@@ -76,6 +76,11 @@ class FieldAdder final : public OptionVisitor {
     Range allowed = range;
     for (const auto& [field, own] : choice_.ranges)
       if (field == name) allowed = own;
+    if (choice_.switches && value.type_name() == "BOOL") {
+      command_.add_flag_callback(
+          flags, [value] { value.read(OptionSource{node_of(true), "", {}}); }, std::string(help));
+      return false;
+    }
     if (!given_) return add_value_option(command_, flags, value, std::string(help), allowed), false;
     add_checked_option(command_, flags, value, fmt::format("{} [as stored with the model]", help), allowed,
                        [given = given_, name = std::string(name)](const OptionNode& node) {

@@ -65,6 +65,8 @@ struct ExtraOutputs {
 
   bool any() const { return tokens || alignment || attention || confidence || all_attention; }
 };
+/// All but `most_tokens`.
+void visit(OptionVisitor& v, ExtraOutputs& o);
 
 /// What the translation of a sentence must begin with, must contain and must not contain.
 struct OutputConstraints {

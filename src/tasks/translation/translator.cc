@@ -47,6 +47,20 @@ void visit(OptionVisitor& v, TranslateOptions& o) {
           "target language for models with several: deu puts >>deu<< before each line; 'sixfold info' lists "
           "them");
 }
+
+void visit(OptionVisitor& v, ExtraOutputs& o) {
+  v.field("tokens", o.tokens, "add each token with its log-probability");
+  v.field("alignment", o.alignment,
+          "add word alignments as pairs of source and target word, counted from 0");
+  v.field("confidence", o.confidence, "add how good the translation may be, from 0 to 1");
+  v.field("attention", o.attention, "add the attention weights of all heads");
+  v.field("layer", o.layer,
+          "decoder layer of alignments and attention, counted from 0, or from the last with -1, -2, ... "
+          "[as stored with the model: 'sixfold info' shows it]");
+  v.field("all_attention", o.all_attention, "add the attention weights of all layers, of the best translation");
+  v.field("search", o.search, "add the steps of the beam search");
+}
+
 namespace {
 
 using Ids = std::vector<int32_t>;

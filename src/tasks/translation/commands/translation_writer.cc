@@ -100,20 +100,10 @@ void finish_objects(TextOutput& output, OutputFormat format, bool none) {
 
 void add_writer_options(CLI::App& command, WriterOptions& options) {
   add_value_option(command, "--format", options.format, "text, tsv, json or jsonl");
-  command.add_flag("--token-scores", options.details.tokens,
-                   "add each token with its log-probability (tsv, json, jsonl)");
-  command.add_flag("--alignments", options.details.alignment,
-                   "add word alignments as pairs of source and target word, counted from 0: 0-0 1-2");
-  command.add_flag("--confidence", options.details.confidence,
-                   "add how good the translation may be, from 0 to 1 (tsv, json, jsonl)");
-  command.add_flag("--attention", options.details.attention,
-                   "add the attention weights of all heads (json, jsonl)");
-  command
-      .add_option(
-          "--layer", options.details.layer,
-          "decoder layer of alignments and attention, counted from 0, or from the last with -1, -2, ... "
-          "[as stored with the model: 'sixfold info' shows it]")
-      ->type_name("N");
+  add_field_options(command, OptionVisitor::Walk(options.details),
+                    {.except = {"all_attention", "search"},
+                     .flags = {{"tokens", "--token-scores"}, {"alignment", "--alignments"}},
+                     .switches = true});
 }
 
 void check(const WriterOptions& options, bool uses_layer) {

@@ -1,0 +1,182 @@
+"""BLEU and chrF by the names of sacreBLEU 2, with its scores to the last printed digit.
+
+``references[k][i]`` is the k-th reference of hypothesis i. A setting that sacreBLEU has and sixfold has not is an error.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from . import _core
+from .errors import Error
+
+Lines = Sequence[str]
+_SEED = 12345  # of sacreBLEU's bootstrap
+
+
+class Signature:
+    """The settings of a score: ``nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:sixfold-0.2.0``."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def format(self, short: bool = False) -> str:
+        """The signature. ``short`` has no effect."""
+        return self._text
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+
+class Score:
+    """A score, from 0 to 100. With a bootstrap, ``_mean`` and ``_ci`` are the mean and half the width of its interval."""
+
+    def __init__(self, name: str, score: float, details: str = "", mean: float = -1.0, interval: float = -1.0) -> None:
+        self.name, self.score = name, score
+        self._details, self._mean, self._ci = details, mean, interval
+
+    def format(self, width: int = 2, score_only: bool = False, signature: str = "") -> str:
+        """The score as text: ``BLEU = 48.53 82.4/50.0/45.5/37.5 (BP = 0.943 ...)``."""
+        number = f"{self.score:.{width}f}"
+        if score_only:
+            return number
+        interval = f" (μ = {self._mean:.{width}f} ± {self._ci:.{width}f})" if self._mean >= 0 else ""
+        name = f"{self.name}|{signature}" if signature else self.name
+        return f"{name} = {number}{interval}{' ' + self._details if self._details else ''}"
+
+    def __str__(self) -> str:
+        return self.format()
+
+    __repr__ = __str__
+
+
+class BLEUScore(Score):
+    """``counts``, ``totals``, ``precisions`` (percent): by order; ``bp``: the brevity penalty; lengths in words."""
+
+    def __init__(self, sums: Sequence[float], parts: tuple[list[float], float], *score: Any) -> None:
+        super().__init__("BLEU", *score)
+        numbers = [int(one) for one in sums]
+        self.sys_len, self.ref_len = numbers[:2]
+        self.counts, self.totals = numbers[2:6], numbers[6:]
+        self.precisions, self.bp = parts
+
+
+class CHRFScore(Score):
+    """``char_order``, ``word_order``, ``beta``: the settings of the score."""
+
+    def __init__(self, word_order: int, *score: Any) -> None:
+        super().__init__("chrF2" + "+" * word_order, *score)
+        self.char_order, self.word_order, self.beta = 6, word_order, 2
+
+
+def _only(**settings: tuple[object, object]) -> None:
+    for name, (given, supported) in settings.items():
+        if given != supported:
+            raise Error(f"{name}={given!r}: sixfold has {name}={supported!r} only")
+
+
+class _Metric:
+    _core: _core.Metric
+    _references: Sequence[Lines] | None = None
+    _nrefs = 1
+    _samples = 1
+
+    def _scored(self, hypotheses: Lines, references: Sequence[Lines] | None, samples: int = 1) -> tuple[Any, ...]:
+        right = self._references if references is None else references
+        if right is None or isinstance(hypotheses, str) or any(isinstance(stream, str) for stream in right):
+            raise Error("expected a list of hypotheses and a list of lists of references: references[k][i]")
+        self._nrefs, self._samples = len(right), samples
+        score, sums, details, mean, interval = self._core.score(list(hypotheses), [list(s) for s in right], samples, _SEED)
+        return (sums, score, details, *((mean, interval) if samples > 1 else ()))
+
+    def get_signature(self) -> Signature:
+        """The signature of the last score."""
+        return Signature(self._core.signature(self._nrefs, self._samples, _SEED))
+
+
+class BLEU(_Metric):
+    """BLEU (Papineni et al. 2002). ``tokenize``: 13a, none, char or intl. ``smooth_method``: exp, floor, add-k or none."""
+
+    _core: _core.Bleu
+
+    def __init__(
+        self, lowercase: bool = False, force: bool = False, tokenize: str | None = None, smooth_method: str = "exp",
+        smooth_value: float | None = None, max_ngram_order: int = 4, effective_order: bool = False, trg_lang: str = "",
+        references: Sequence[Lines] | None = None,
+    ) -> None:
+        _only(max_ngram_order=(max_ngram_order, 4), trg_lang=(trg_lang, ""))
+        self._references = references
+        self._core = _core.bleu({
+            "lowercase": lowercase, "tokenize": tokenize or "13a", "smooth_method": smooth_method,
+            "smooth_value": smooth_value, "use_effective_order": effective_order})
+
+    def corpus_score(self, hypotheses: Lines, references: Sequence[Lines] | None, n_bootstrap: int = 1) -> BLEUScore:
+        """The score of a corpus."""
+        sums, *score = self._scored(hypotheses, references, n_bootstrap)
+        return BLEUScore(sums, self._core.parts(sums), *score)
+
+    def sentence_score(self, hypothesis: str, references: Lines) -> BLEUScore:
+        """The score of one sentence."""
+        return self.corpus_score([hypothesis], [[one] for one in references])
+
+
+class CHRF(_Metric):
+    """chrF (Popović 2015); with ``word_order=2`` it is chrF++."""
+
+    def __init__(
+        self, char_order: int = 6, word_order: int = 0, beta: int = 2, lowercase: bool = False, whitespace: bool = False,
+        eps_smoothing: bool = False, references: Sequence[Lines] | None = None,
+    ) -> None:
+        _only(char_order=(char_order, 6), beta=(beta, 2), whitespace=(whitespace, False), eps_smoothing=(eps_smoothing, False))
+        self._references, self._word_order = references, word_order
+        self._core = _core.chrf({"word_order": word_order, "lowercase": lowercase})
+
+    def corpus_score(self, hypotheses: Lines, references: Sequence[Lines] | None, n_bootstrap: int = 1) -> CHRFScore:
+        """The score of a corpus."""
+        _, *score = self._scored(hypotheses, references, n_bootstrap)
+        return CHRFScore(self._word_order, *score)
+
+    def sentence_score(self, hypothesis: str, references: Lines) -> CHRFScore:
+        """The score of one sentence."""
+        return self.corpus_score([hypothesis], [[one] for one in references])
+
+
+def corpus_bleu(
+    hypotheses: Lines, references: Sequence[Lines], smooth_method: str = "exp", smooth_value: float | None = None,
+    force: bool = False, lowercase: bool = False, tokenize: str = "13a", use_effective_order: bool = False,
+) -> BLEUScore:
+    """The BLEU of a corpus."""
+    metric = BLEU(lowercase, force, tokenize, smooth_method, smooth_value, effective_order=use_effective_order)
+    return metric.corpus_score(hypotheses, references)
+
+
+def raw_corpus_bleu(hypotheses: Lines, references: Sequence[Lines], smooth_value: float | None = 0.1) -> BLEUScore:
+    """The BLEU of a corpus that is split into words already."""
+    return corpus_bleu(hypotheses, references, "floor", smooth_value, True, False, "none", True)
+
+
+def sentence_bleu(
+    hypothesis: str, references: Lines, smooth_method: str = "exp", smooth_value: float | None = None,
+    lowercase: bool = False, tokenize: str = "13a", use_effective_order: bool = True,
+) -> BLEUScore:
+    """The BLEU of one sentence."""
+    metric = BLEU(lowercase, False, tokenize, smooth_method, smooth_value, effective_order=use_effective_order)
+    return metric.sentence_score(hypothesis, references)
+
+
+def corpus_chrf(
+    hypotheses: Lines, references: Sequence[Lines], char_order: int = 6, word_order: int = 0, beta: int = 2,
+    remove_whitespace: bool = True, eps_smoothing: bool = False,
+) -> CHRFScore:
+    """The chrF of a corpus."""
+    return CHRF(char_order, word_order, beta, whitespace=not remove_whitespace, eps_smoothing=eps_smoothing).corpus_score(hypotheses, references)
+
+
+def sentence_chrf(
+    hypothesis: str, references: Lines, char_order: int = 6, word_order: int = 0, beta: int = 2,
+    remove_whitespace: bool = True, eps_smoothing: bool = False,
+) -> CHRFScore:
+    """The chrF of one sentence."""
+    return CHRF(char_order, word_order, beta, whitespace=not remove_whitespace, eps_smoothing=eps_smoothing).sentence_score(hypothesis, references)

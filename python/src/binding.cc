@@ -1,0 +1,188 @@
+#include "binding.h"
+
+#include <pthread.h>
+
+#include <thread>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "data/lines.h"
+
+namespace sixfold::python {
+namespace {
+
+using Kind = OptionNode::Kind;
+
+struct LogLine {
+  std::string text;
+  bool warning;
+};
+std::mutex log_mutex;         // guards the lines
+std::vector<LogLine> logged;  // that `logging` has not got yet
+
+void keep_line(const std::string& text, bool warning) {
+  const std::lock_guard lock(log_mutex);
+  logged.push_back({text, warning});
+}
+
+void deliver_log() {
+  std::vector<LogLine> lines;
+  {
+    const std::lock_guard lock(log_mutex);
+    lines.swap(logged);
+  }
+  if (lines.empty()) return;
+  const py::object logger = py::module_::import("logging").attr("getLogger")("sixfold");
+  for (const LogLine& line : lines) logger.attr(line.warning ? "warning" : "info")("%s", text_of(line.text));
+}
+
+OptionNode node_at(py::handle value, const std::string& where, int depth) {
+  require(depth < 32, "{}: the value is nested deeper than 32 levels", where);
+  OptionNode node{.where = where};
+  const auto set = [&](Kind kind, std::string text) {
+    node.kind = kind;
+    node.text = std::move(text);
+  };
+  const auto text_as = [](py::handle object) { return py::str(object).cast<std::string>(); };
+  if (value.is_none()) return node;
+  if (py::isinstance<py::bool_>(value)) {
+    set(Kind::plain, value.cast<bool>() ? "true" : "false");
+  } else if (py::isinstance<py::str>(value)) {
+    set(Kind::quoted, value.cast<std::string>());
+  } else if (py::isinstance<py::dict>(value)) {
+    node.kind = Kind::map;
+    for (const auto& [key, child] : value.cast<py::dict>()) {
+      require(py::isinstance<py::str>(key), "{}: expected keys that are str, found {}", where, text_as(key));
+      node.children.emplace_back(key.cast<std::string>(), node_at(child, where, depth + 1));
+    }
+  } else if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
+    node.kind = Kind::list;
+    for (const py::handle child : value) node.children.emplace_back("", node_at(child, where, depth + 1));
+  } else if (py::hasattr(value, "__fspath__")) {
+    set(Kind::quoted, text_as(value.attr("__fspath__")()));
+  } else if (PyIndex_Check(value.ptr())) {
+    set(Kind::plain, text_as(value.attr("__index__")()));
+  } else if (py::hasattr(value, "__float__")) {
+    set(Kind::plain, text_as(value.attr("__float__")()));
+  } else {
+    throw_input_error("{}: a value of type {} is none of an option", where,
+                      text_as(py::type::handle_of(value).attr("__name__")));
+  }
+  return node;
+}
+
+/// The fields of several structs as those of one.
+struct Keywords {
+  std::vector<OptionVisitor::Walk> parts;
+};
+void visit(OptionVisitor& v, Keywords& all) {
+  for (const OptionVisitor::Walk& part : all.parts) part(v);
+}
+
+}  // namespace
+
+OptionNode node_of(py::handle value, const std::string& where) { return node_at(value, where, 0); }
+
+void read_keywords(const py::dict& keywords, const std::string& where, std::vector<OptionVisitor::Walk> options) {
+  Keywords all{std::move(options)};
+  read_options(node_of(keywords, where), all);
+}
+
+std::vector<std::string> texts_of(const py::sequence& list) {
+  std::vector<std::string> texts;
+  texts.reserve(list.size());
+  for (const py::handle text : list) {
+    if (!PyUnicode_Check(text.ptr()))
+      throw py::type_error("expected str, found " +
+                           py::str(py::type::handle_of(text).attr("__name__")).cast<std::string>());
+    Py_ssize_t size = 0;
+    const char* const utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (!utf8) throw py::error_already_set();  // of a lone surrogate
+    texts.emplace_back(utf8, static_cast<size_t>(size));
+  }
+  return texts;
+}
+
+py::str text_of(std::string_view text) {
+  PyObject* const decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+  if (!decoded) throw py::error_already_set();
+  return py::reinterpret_steal<py::str>(decoded);
+}
+
+py::handle results() {
+  static const py::handle module = py::module_::import("sixfold.results").release();
+  return module;
+}
+
+void Call::ask(const std::function<void()>& ask) {
+  std::unique_lock lock(mutex_);
+  asked_ = &ask;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return !asked_; });
+}
+
+void Call::wait_for(const std::function<void(Call&)>& work) {
+  std::exception_ptr failure;
+  std::thread thread([&] {
+    try {
+      work(*this);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  });
+  std::optional<py::error_already_set> raised;
+  for (bool ended = false; !ended;) {
+    const std::function<void()>* asked = nullptr;
+    {
+      const py::gil_scoped_release free;
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return ended_ || asked_; });
+      ended = ended_;
+      asked = asked_;
+    }
+    try {
+      if (asked && !raised) (*asked)();
+      deliver_log();
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    } catch (py::error_already_set& error) {
+      if (!raised) raised.emplace(error);
+      stop_.request_stop();
+    }
+    if (!asked) continue;
+    const std::lock_guard lock(mutex_);
+    asked_ = nullptr;
+    changed_.notify_all();
+  }
+  thread.join();
+  if (raised) throw py::error_already_set(*raised);
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace sixfold::python
+
+PYBIND11_MODULE(_core, m) {
+  namespace py = pybind11;
+  using namespace sixfold;
+  m.doc() = "The part of sixfold that is written in C++.";
+  m.attr("__version__") = SIXFOLD_VERSION;
+  static const py::handle error = py::object(py::module_::import("sixfold.errors").attr("Error")).release();
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error& caught) {
+      constexpr const char* faults[] = {"input", "environment", "program"};
+      const py::object raised = error(python::text_of(caught.what()), faults[static_cast<size_t>(caught.fault())]);
+      PyErr_SetObject(error.ptr(), raised.ptr());
+    }
+  });
+  send_log_to(python::keep_line);
+  pthread_atfork([] { python::log_mutex.lock(); }, [] { python::log_mutex.unlock(); },
+                 [] { python::log_mutex.unlock(); });
+  python::add_predictors(m);
+  python::add_training(m);
+  python::add_metrics(m);
+  python::add_study(m);
+}

@@ -1,0 +1,148 @@
+#pragma once
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/options.h"
+#include "runtime/model_runtime.h"
+#include "runtime/predictor.h"
+
+// What all parts of sixfold._core share. Functions need the GIL, except where they say otherwise.
+
+namespace sixfold::python {
+
+namespace py = pybind11;
+
+void add_predictors(py::module_& m);
+void add_training(py::module_& m);
+void add_metrics(py::module_& m);
+void add_study(py::module_& m);
+
+/// A value of Python as that of a config: None, bool, numbers (numpy's too), str, a path, a list or tuple, or a
+/// dict with keys that are str. `where` begins messages. Throws an input error for anything else.
+OptionNode node_of(py::handle value, const std::string& where);
+/// Reads keyword arguments as fields of some structs. Throws as `read_options`.
+void read_keywords(const py::dict& keywords, const std::string& where, std::vector<OptionVisitor::Walk> options);
+/// A str; what is not valid UTF-8, such as a token that is a part of a character, has U+FFFD in its place.
+py::str text_of(std::string_view text);
+/// Texts of a list or tuple. Throws TypeError if it has anything but str.
+std::vector<std::string> texts_of(const py::sequence& list);
+
+/// An array that owns the elements, which are not copied. The product of `shape` is their number.
+template <class T>
+py::array_t<T> array_of(std::vector<T> values, std::vector<py::ssize_t> shape) {
+  auto kept = std::make_unique<std::vector<T>>(std::move(values));
+  T* const data = kept->data();
+  const py::capsule owner(kept.release(), [](void* all) { delete static_cast<std::vector<T>*>(all); });
+  return py::array_t<T>(std::move(shape), data, owner);
+}
+
+/// A list as a tuple, each element made by `make`.
+template <class List, class Make>
+py::tuple tuple_of(const List& list, const Make& make) {
+  py::tuple all(list.size());
+  size_t i = 0;
+  for (const auto& element : list) all[i++] = make(element);
+  return all;
+}
+inline py::tuple tuple_of(const std::vector<std::string>& texts) {
+  return tuple_of(texts, [](const std::string& text) { return text_of(text); });
+}
+
+/// The module sixfold.results, and an object of a class of it.
+py::handle results();
+template <class... Fields>
+py::object result(const char* type, Fields&&... fields) {
+  return results().attr(type)(std::forward<Fields>(fields)...);
+}
+/// Work that a thread of its own does, while the thread that called from Python waits for it without the GIL,
+/// hands what was logged to `logging`, and lets Python handle signals. If a signal's handler, or what the work
+/// has asked, raises an exception, the work is told to stop, and the exception is raised when it has ended.
+class Call {
+ public:
+  /// Does the work and returns its result. Exceptions of the work are rethrown.
+  template <class Work>
+  static auto run(const Work& work) {
+    using Result = decltype(work(std::declval<Call&>()));
+    if constexpr (std::is_void_v<Result>) {
+      Call().wait_for([&](Call& call) { work(call); });
+    } else {
+      std::optional<Result> result;
+      Call().wait_for([&](Call& call) { result.emplace(work(call)); });
+      return std::move(*result);
+    }
+  }
+
+  /// For the thread that works, without the GIL: when stop is requested, the work is to end soon.
+  std::stop_token token() const { return stop_.get_token(); }
+  /// The same: has the thread that waits call `ask`, with the GIL, and returns when it has. One thread at a time.
+  void ask(const std::function<void()>& ask);
+
+ private:
+  void wait_for(const std::function<void(Call&)>& work);
+
+  std::stop_source stop_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::function<void()>* asked_ = nullptr;
+  bool ended_ = false;
+};
+
+/// A model that was opened from a folder, and a predictor of it. A process that was forked has none of the
+/// threads of its parent: there the model is opened again when it is first used.
+template <class P>
+class Opened {
+ public:
+  Opened(std::string folder, const RuntimeOptions& options) : folder_(std::move(folder)), options_(options) {
+    open();
+  }
+  ~Opened() { close(); }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+
+  std::shared_ptr<const P> get() { return at_hand(), predictor_; }
+  std::shared_ptr<ModelRuntime> runtime() { return at_hand(), runtime_; }
+
+ private:
+  void at_hand() {
+    if (process_ == getpid()) return;
+    close();
+    open();
+  }
+  void open() {
+    process_ = getpid();
+    Call::run([this](Call&) {
+      runtime_ = open_model(folder_, options_);
+      predictor_ = std::make_shared<const P>(runtime_);
+    });
+  }
+  void close() {
+    if (process_ != getpid()) {  // its threads, which would be waited for, are not there
+      new std::pair(std::move(predictor_), std::move(runtime_));
+      return;
+    }
+    const py::gil_scoped_release free;  // threads that end may log
+    predictor_ = nullptr;
+    runtime_ = nullptr;
+  }
+
+  std::string folder_;
+  RuntimeOptions options_;
+  pid_t process_ = 0;
+  std::shared_ptr<ModelRuntime> runtime_;
+  std::shared_ptr<const P> predictor_;
+};
+
+}  // namespace sixfold::python
