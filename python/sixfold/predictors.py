@@ -42,19 +42,20 @@ _PATIENCE = 0.05  # seconds
 
 
 def _stream(inputs: Iterator[Any], serve: Batch) -> Iterator[Any]:
-    """Serves inputs in blocks: those that come within a moment, so that none waits for slow ones after it."""
-    first = 0
+    """Serves inputs in blocks, which grow as long as inputs come at once, so that none waits for a slow one after it."""
+    first, most = 0, 1
     while True:
         end = time.monotonic() + _PATIENCE
         block = []
-        for one in itertools.islice(inputs, _BLOCK):
+        for one in itertools.islice(inputs, most):
             block.append(one)
             if time.monotonic() > end:
+                most = 0
                 break
         if not block:
             return
         yield from serve(block, first)
-        first += len(block)
+        first, most = first + len(block), min(max(8 * most, 1), _BLOCK)
 
 
 def _serve(inputs: Any, single: bool, serve: Batch) -> Any:

@@ -16,7 +16,8 @@ def _short(value: Any) -> str:
 
 def _brief(result: Any) -> str:
     """The fields that have something to say."""
-    said = ((name, value) for name, value in zip(result._fields, result) if value is not None and value != ())
+    fields = zip(result._fields, result)
+    said = ((name, value) for name, value in fields if value is not None and not (isinstance(value, tuple) and not value))
     return f"{type(result).__name__}({', '.join(f'{name}={_short(value)}' for name, value in said)})"
 
 

@@ -36,8 +36,9 @@ void deliver_log() {
   for (const LogLine& line : lines) logger.attr(line.warning ? "warning" : "info")("%s", text_of(line.text));
 }
 
-OptionNode node_at(py::handle value, const std::string& where, int depth) {
-  require(depth < 32, "{}: the value is nested deeper than 32 levels", where);
+/// `key`: from the root, with dots, for messages.
+OptionNode node_at(py::handle value, const std::string& where, const std::string& key, int depth) {
+  require(depth < 32, "{}: {}: the value is nested deeper than 32 levels", where, key);
   OptionNode node{.where = where};
   const auto set = [&](Kind kind, std::string text) {
     node.kind = kind;
@@ -51,13 +52,15 @@ OptionNode node_at(py::handle value, const std::string& where, int depth) {
     set(Kind::quoted, value.cast<std::string>());
   } else if (py::isinstance<py::dict>(value)) {
     node.kind = Kind::map;
-    for (const auto& [key, child] : value.cast<py::dict>()) {
-      require(py::isinstance<py::str>(key), "{}: expected keys that are str, found {}", where, text_as(key));
-      node.children.emplace_back(key.cast<std::string>(), node_at(child, where, depth + 1));
+    for (const auto& [own, child] : value.cast<py::dict>()) {
+      require(py::isinstance<py::str>(own), "{}: {}: expected keys that are str, found {}", where, key,
+              text_as(own));
+      const std::string name = own.cast<std::string>();
+      node.children.emplace_back(name, node_at(child, where, key.empty() ? name : key + "." + name, depth + 1));
     }
   } else if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
     node.kind = Kind::list;
-    for (const py::handle child : value) node.children.emplace_back("", node_at(child, where, depth + 1));
+    for (const py::handle child : value) node.children.emplace_back("", node_at(child, where, key, depth + 1));
   } else if (py::hasattr(value, "__fspath__")) {
     set(Kind::quoted, text_as(value.attr("__fspath__")()));
   } else if (PyIndex_Check(value.ptr())) {
@@ -65,7 +68,7 @@ OptionNode node_at(py::handle value, const std::string& where, int depth) {
   } else if (py::hasattr(value, "__float__")) {
     set(Kind::plain, text_as(value.attr("__float__")()));
   } else {
-    throw_input_error("{}: a value of type {} is none of an option", where,
+    throw_input_error("{}: {}: a value of type {} can't be that of an option", where, key,
                       text_as(py::type::handle_of(value).attr("__name__")));
   }
   return node;
@@ -81,9 +84,10 @@ void visit(OptionVisitor& v, Keywords& all) {
 
 }  // namespace
 
-OptionNode node_of(py::handle value, const std::string& where) { return node_at(value, where, 0); }
+OptionNode node_of(py::handle value, const std::string& where) { return node_at(value, where, "", 0); }
 
-void read_keywords(const py::dict& keywords, const std::string& where, std::vector<OptionVisitor::Walk> options) {
+void read_keywords(const py::dict& keywords, const std::string& where,
+                   std::vector<OptionVisitor::Walk> options) {
   Keywords all{std::move(options)};
   read_options(node_of(keywords, where), all);
 }
@@ -174,7 +178,8 @@ PYBIND11_MODULE(_core, m) {
       std::rethrow_exception(thrown);
     } catch (const Error& caught) {
       constexpr const char* faults[] = {"input", "environment", "program"};
-      const py::object raised = error(python::text_of(caught.what()), faults[static_cast<size_t>(caught.fault())]);
+      const py::object raised =
+          error(python::text_of(caught.what()), faults[static_cast<size_t>(caught.fault())]);
       PyErr_SetObject(error.ptr(), raised.ptr());
     }
   });

@@ -34,7 +34,8 @@ void add_study(py::module_& m);
 /// dict with keys that are str. `where` begins messages. Throws an input error for anything else.
 OptionNode node_of(py::handle value, const std::string& where);
 /// Reads keyword arguments as fields of some structs. Throws as `read_options`.
-void read_keywords(const py::dict& keywords, const std::string& where, std::vector<OptionVisitor::Walk> options);
+void read_keywords(const py::dict& keywords, const std::string& where,
+                   std::vector<OptionVisitor::Walk> options);
 /// A str; what is not valid UTF-8, such as a token that is a part of a character, has U+FFFD in its place.
 py::str text_of(std::string_view text);
 /// Texts of a list or tuple. Throws TypeError if it has anything but str.
@@ -87,7 +88,8 @@ class Call {
 
   /// For the thread that works, without the GIL: when stop is requested, the work is to end soon.
   std::stop_token token() const { return stop_.get_token(); }
-  /// The same: has the thread that waits call `ask`, with the GIL, and returns when it has. One thread at a time.
+  /// The same: has the thread that waits call `ask`, with the GIL, and returns when it has. One thread at a
+  /// time.
   void ask(const std::function<void()>& ask);
 
  private:

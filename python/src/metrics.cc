@@ -47,8 +47,8 @@ py::tuple score(const Metric& metric, const py::sequence& outputs, const py::seq
     return all;
   });
   const Confidence interval = scored.samples.empty() ? Confidence{} : confidence(scored.samples);
-  return py::make_tuple(scored.score, std::vector<double>(sums.sums().begin(), sums.sums().end()), scored.details,
-                        interval.mean, interval.half_width);
+  return py::make_tuple(scored.score, std::vector<double>(sums.sums().begin(), sums.sums().end()),
+                        scored.details, interval.mean, interval.half_width);
 }
 
 }  // namespace

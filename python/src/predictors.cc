@@ -29,7 +29,9 @@ namespace {
 using Walk = OptionVisitor::Walk;
 
 /// The elements of a list as a tuple of results that are dropped unless there are any, and none then.
-py::object none_or(bool present, const std::function<py::object()>& make) { return present ? make() : py::none(); }
+py::object none_or(bool present, const std::function<py::object()>& make) {
+  return present ? make() : py::none();
+}
 
 py::object error_of(const std::optional<std::string>& error) {
   return none_or(error.has_value(), [&] { return text_of(*error); });
@@ -38,30 +40,33 @@ py::object error_of(const std::optional<std::string>& error) {
 py::object attention_of(SentenceAttention&& a) {
   const auto targets = std::ssize(a.target), sources = std::ssize(a.source);
   return result("Attention", text_of(name_of_enum(a.kind)), a.layer, tuple_of(a.source), tuple_of(a.target),
-                array_of(std::move(a.weights), {a.heads, targets, sources}), py::tuple(py::cast(a.source_words)),
-                py::tuple(py::cast(a.target_words)));
+                array_of(std::move(a.weights), {a.heads, targets, sources}),
+                py::tuple(py::cast(a.source_words)), py::tuple(py::cast(a.target_words)));
 }
 
-py::object translation_of(Translation&& t, const ExtraOutputs& details, py::object alternatives, size_t tokens_cut,
-                          py::object search) {
-  const auto token = [](const TranslatedToken& of) { return result("Token", text_of(of.text), of.log_probability); };
-  return result(
-      "Translation", text_of(t.text), t.score, t.log_probability, name_of(t.reason), t.loops, tokens_cut,
-      tuple_of(t.unmet), std::move(alternatives), none_or(details.tokens, [&] { return tuple_of(t.tokens, token); }),
-      none_or(details.alignment, [&] { return py::tuple(py::cast(t.alignment)); }),
-      none_or(t.confidence.has_value(),
-              [&] {
-                return result("Confidence", t.confidence->value, t.confidence->mean_log_probability,
-                              t.confidence->tokens);
-              }),
-      none_or(t.attention.has_value(), [&] { return attention_of(std::move(*t.attention)); }),
-      none_or(details.all_attention,
-              [&] {
-                py::list all;
-                for (SentenceAttention& layer : t.all_attention) all.append(attention_of(std::move(layer)));
-                return py::tuple(all);
-              }),
-      std::move(search));
+py::object translation_of(Translation&& t, const ExtraOutputs& details, py::object alternatives,
+                          size_t tokens_cut, py::object search) {
+  const auto token = [](const TranslatedToken& of) {
+    return result("Token", text_of(of.text), of.log_probability);
+  };
+  return result("Translation", text_of(t.text), t.score, t.log_probability, name_of(t.reason), t.loops,
+                tokens_cut, tuple_of(t.unmet), std::move(alternatives),
+                none_or(details.tokens, [&] { return tuple_of(t.tokens, token); }),
+                none_or(details.alignment, [&] { return py::tuple(py::cast(t.alignment)); }),
+                none_or(t.confidence.has_value(),
+                        [&] {
+                          return result("Confidence", t.confidence->value, t.confidence->mean_log_probability,
+                                        t.confidence->tokens);
+                        }),
+                none_or(t.attention.has_value(), [&] { return attention_of(std::move(*t.attention)); }),
+                none_or(details.all_attention,
+                        [&] {
+                          py::list all;
+                          for (SentenceAttention& layer : t.all_attention)
+                            all.append(attention_of(std::move(layer)));
+                          return py::tuple(all);
+                        }),
+                std::move(search));
 }
 
 py::object search_of(const SearchSteps& steps) {
@@ -76,7 +81,8 @@ py::object search_of(const SearchSteps& steps) {
 py::object line_of(TranslatedLine&& line, const ExtraOutputs& details) {
   py::list others;
   for (size_t i = 1; i < line.translations.size(); ++i)
-    others.append(translation_of(std::move(line.translations[i]), details, py::tuple(), line.tokens_cut, py::none()));
+    others.append(
+        translation_of(std::move(line.translations[i]), details, py::tuple(), line.tokens_cut, py::none()));
   return translation_of(std::move(line.translations.front()), details, py::tuple(others), line.tokens_cut,
                         none_or(details.search, [&] { return search_of(line.search); }));
 }
@@ -93,7 +99,8 @@ struct TranslateCall {
     if (const py::object phrases = others.attr("pop")("glossary", py::none()); !phrases.is_none())
       for (const auto& [source, target] : phrases.cast<py::dict>())
         glossary.push_back({source.cast<std::string>(), target.cast<std::string>()});
-    read_keywords(others, "translate", {Walk(options), Walk(options.details), Walk(generation), Walk(constraints)});
+    read_keywords(others, "translate",
+                  {Walk(options), Walk(options.details), Walk(generation), Walk(constraints)});
     options.generation = generation;
     if (constraints.empty() && glossary.empty()) return;
     std::shared_ptr<const Glossary> known;
@@ -107,7 +114,8 @@ struct TranslateCall {
   }
 };
 
-py::list translate(Opened<Translator>& opened, const py::sequence& lines, size_t first, const py::dict& keywords) {
+py::list translate(Opened<Translator>& opened, const py::sequence& lines, size_t first,
+                   const py::dict& keywords) {
   const auto translator = opened.get();
   TranslateCall asked(*translator, keywords);
   asked.options.first_line = first + 1;
@@ -146,7 +154,8 @@ py::object text_of_samples(GeneratedTexts& texts, size_t sample, const GenerateO
   GeneratedText failed;
   GeneratedText& text = texts.texts.empty() ? failed : texts.texts[sample];
   py::list others;
-  for (size_t i = 1; sample == 0 && i < texts.texts.size(); ++i) others.append(text_of_samples(texts, i, options));
+  for (size_t i = 1; sample == 0 && i < texts.texts.size(); ++i)
+    others.append(text_of_samples(texts, i, options));
   return result("Generation", text_of(text.text), text.log_probability, text.tokens, name_of(text.reason),
                 texts.prompt_tokens, texts.unknown_tokens, py::tuple(others),
                 none_or(options.likeliest.has_value(), [&] { return tuple_of(text.chosen, chosen); }),
@@ -154,8 +163,8 @@ py::object text_of_samples(GeneratedTexts& texts, size_t sample, const GenerateO
 }
 
 /// `prompts`: texts, or conversations, which are lists of pairs of role and content.
-py::list generate(Opened<Generator>& opened, const py::sequence& prompts, size_t first, const py::object& on_text,
-                  const py::dict& keywords) {
+py::list generate(Opened<Generator>& opened, const py::sequence& prompts, size_t first,
+                  const py::object& on_text, const py::dict& keywords) {
   const auto generator = opened.get();
   GenerateOptions options{.first_prompt = first};
   read_keywords(keywords, "generate", {Walk(options)});
@@ -187,11 +196,10 @@ py::list generate(Opened<Generator>& opened, const py::sequence& prompts, size_t
 
 py::object score_file(Opened<Generator>& opened, const std::filesystem::path& path, int stride) {
   const auto generator = opened.get();
-  const TextScore score = Call::run([&](Call& call) {
-    return generator->score(path.string(), {.stride = stride, .cancel = call.token()});
-  });
-  return result("TextScore", score.log_probability, score.tokens, score.bytes, score.unknown, score.perplexity(),
-                score.bits_per_byte());
+  const TextScore score = Call::run(
+      [&](Call& call) { return generator->score(path.string(), {.stride = stride, .cancel = call.token()}); });
+  return result("TextScore", score.log_probability, score.tokens, score.bytes, score.unknown,
+                score.perplexity(), score.bits_per_byte());
 }
 
 /// An array of bytes [height, width] or [height, width, channels], or the path of a file, as an image.
@@ -259,11 +267,14 @@ py::list fill(Opened<MaskFiller>& opened, const py::sequence& texts, const py::d
   });
   py::list all;
   for (const FilledText& one : filled)
-    all.append(result("FilledText", text_of(one.text), tuple_of(one.masks, [](const auto& mask) {
-                        return tuple_of(mask, [](const MaskCandidate& candidate) {
-                          return result("MaskCandidate", text_of(candidate.text), candidate.probability);
-                        });
-                      }),
+    all.append(result("FilledText", text_of(one.text),
+                      tuple_of(one.masks,
+                               [](const auto& mask) {
+                                 return tuple_of(mask, [](const MaskCandidate& candidate) {
+                                   return result("MaskCandidate", text_of(candidate.text),
+                                                 candidate.probability);
+                                 });
+                               }),
                       one.tokens_cut, error_of(one.error)));
   return all;
 }
@@ -286,8 +297,8 @@ py::list answer(Opened<QuestionAnswerer>& opened, const py::sequence& questions,
     const TextAnswer& one = answers[i];
     // Python counts characters where the library counts bytes.
     const auto place = [&](size_t byte) { return py::len(text_of(std::string_view(read[i]).substr(0, byte))); };
-    made.append(result("Answer", text_of(one.text), place(one.begin), place(one.end), one.probability, one.tokens_cut,
-                       error_of(one.error)));
+    made.append(result("Answer", text_of(one.text), place(one.begin), place(one.end), one.probability,
+                       one.tokens_cut, error_of(one.error)));
   }
   return made;
 }
@@ -340,14 +351,17 @@ class Lister final : public OptionVisitor {
   py::list listed;
 
  private:
-  bool visit_field(std::string_view name, OptionValue value, std::string_view help, const Range& range) override {
+  bool visit_field(std::string_view name, OptionValue value, std::string_view help,
+                   const Range& range) override {
     const std::string allowed = range.describe();
     listed.append(py::make_tuple(text_of(name), value.type_name(), value.is_list(),
                                  value.node().kind == OptionNode::Kind::null,
                                  text_of(allowed.empty() ? help : fmt::format("{}; {}", help, allowed))));
     return false;
   }
-  void visit_group(std::string_view /*name*/, Walk options, std::string_view /*help*/) override { options(*this); }
+  void visit_group(std::string_view /*name*/, Walk options, std::string_view /*help*/) override {
+    options(*this);
+  }
 };
 
 template <class... Options>
@@ -384,7 +398,9 @@ void add_predictors(py::module_& m) {
       .def("reads_images", [](Opened<Classifier>& o) { return o.get()->reads_images(); });
   add<MaskFiller>(m, "MaskFiller").def("fill", fill);
   add<QuestionAnswerer>(m, "QuestionAnswerer").def("answer", answer);
-  add<Embedder>(m, "Embedder").def("embed", embed).def("size", [](Opened<Embedder>& o) { return o.get()->size(); });
+  add<Embedder>(m, "Embedder").def("embed", embed).def("size", [](Opened<Embedder>& o) {
+    return o.get()->size();
+  });
   add<Captioner>(m, "Captioner").def("caption", caption).def("attention", caption_attention);
 }
 

@@ -13,10 +13,13 @@ using Matrix = py::array_t<double, py::array::c_style | py::array::forcecast>;
 /// Section 3.2 in fp64, by the plain loops that are the specification of the kernels. q: [n, heads * d_k], k:
 /// [m, heads * d_k], v: [m, heads * d_v] -> output [n, heads * d_v] and weights [heads, n, m].
 py::tuple attention(const Matrix& q, const Matrix& k, const Matrix& v, int heads, bool causal) {
-  const auto shape_of = [](const Matrix& x) { return py::str(py::object(x).attr("shape")).cast<std::string>(); };
+  const auto shape_of = [](const Matrix& x) {
+    return py::str(py::object(x).attr("shape")).cast<std::string>();
+  };
   const auto fits = [&](bool condition) {
     require(condition,
-            "attention: expected q [n, heads * d_k], k [m, heads * d_k], v [m, heads * d_v] with heads = {}; found q "
+            "attention: expected q [n, heads * d_k], k [m, heads * d_k], v [m, heads * d_v] with heads = {}; "
+            "found q "
             "{}, k {}, v {}",
             heads, shape_of(q), shape_of(k), shape_of(v));
   };
@@ -62,15 +65,16 @@ class AllStates final : public AttentionObserver {
   py::list states() {
     py::list all;
     for (Seen& s : states_)
-      all.append(py::make_tuple(name_of_enum(s.kind), s.layer, array_of(std::move(s.values), {s.rows, s.columns})));
+      all.append(
+          py::make_tuple(name_of_enum(s.kind), s.layer, array_of(std::move(s.values), {s.rows, s.columns})));
     return all;
   }
   py::list attention() {
     py::list all;
     for (Seen& s : attention_) {
       const py::ssize_t heads = std::ssize(s.values) / (s.rows * s.columns);
-      all.append(
-          py::make_tuple(name_of_enum(s.kind), s.layer, array_of(std::move(s.values), {heads, s.rows, s.columns})));
+      all.append(py::make_tuple(name_of_enum(s.kind), s.layer,
+                                array_of(std::move(s.values), {heads, s.rows, s.columns})));
     }
     return all;
   }
@@ -87,8 +91,8 @@ class AllStates final : public AttentionObserver {
   std::vector<Seen> states_, attention_;
 };
 
-/// The states and the attention of all layers for ids as the encoder and the decoder read them; None: the model has
-/// no such part.
+/// The states and the attention of all layers for ids as the encoder and the decoder read them; None: the model
+/// has no such part.
 py::tuple run(const std::shared_ptr<ModelRuntime>& model, const std::optional<std::vector<int32_t>>& source,
               const std::optional<std::vector<int32_t>>& target) {
   const ModelConfig& config = model->config();
@@ -109,8 +113,8 @@ py::tuple run(const std::shared_ptr<ModelRuntime>& model, const std::optional<st
   return py::make_tuple(seen.states(), seen.attention());
 }
 
-/// The tensors of the model's file by their names, read-only views of its memory. [out, in] for matrices, [n] for
-/// biases; None for a matrix in int8.
+/// The tensors of the model's file by their names, read-only views of its memory. [out, in] for matrices, [n]
+/// for biases; None for a matrix in int8.
 py::dict weights(const std::shared_ptr<ModelRuntime>& model) {
   py::dict all;
   for (const Parameter& parameter : model->model().stored()) {
@@ -139,9 +143,10 @@ py::array_t<float> encodings_of(std::vector<float> values, int64_t width) {
 void add_study(py::module_& m) {
   m.def("attention", attention);
   m.def("position_encodings", [](int64_t positions, int d_model) {
-    require(positions > 0 && positions <= 1 << 20 && d_model > 0 && d_model <= 1 << 16 && d_model % 2 == 0,
-            "position_encodings: expected from 1 to 2^20 positions and an even d_model up to 2^16, found {} and {}",
-            positions, d_model);
+    require(
+        positions > 0 && positions <= 1 << 20 && d_model > 0 && d_model <= 1 << 16 && d_model % 2 == 0,
+        "position_encodings: expected from 1 to 2^20 positions and an even d_model up to 2^16, found {} and {}",
+        positions, d_model);
     Architecture architecture;
     architecture.d_model = d_model;
     return encodings_of(sinusoidal_encodings(architecture, positions), d_model);

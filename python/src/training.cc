@@ -25,8 +25,8 @@ void merge(OptionNode& base, OptionNode over) {
 }
 
 /// `config`: None, the path of a file, or a dict; `keys` go over it. `entry` gets each entry of train.jsonl.
-py::object train_run(const py::object& config, const py::dict& keys, const std::filesystem::path& output, bool resume,
-                     bool other_processor, bool fit, const py::object& entry) {
+py::object train_run(const py::object& config, const py::dict& keys, const std::filesystem::path& output,
+                     bool resume, bool other_processor, bool fit, const py::object& entry) {
   OptionNode options{.kind = OptionNode::Kind::map, .where = "train"};
   if (py::isinstance<py::dict>(config))
     options = node_of(config, "config");
@@ -36,15 +36,15 @@ py::object train_run(const py::object& config, const py::dict& keys, const std::
   const TrainOutcome outcome = Call::run([&](Call& call) {
     std::atomic<int> stop = 0;
     const std::stop_callback stopped(call.token(), [&stop] { stop = 1; });
-    const TrainRequest request{.run = output.string(),
-                               .resume = resume,
-                               .other_processor = other_processor,
-                               .fit = fit,
-                               .stop = &stop,
-                               .entry = [&](const std::string& text) {
-                                 call.ask([&] { entry(text_of(text)); });
-                               }};
-    return train(*task_config_of(std::move(options), "train", builtin_tasks(), resume ? request.run : ""), request);
+    const TrainRequest request{
+        .run = output.string(),
+        .resume = resume,
+        .other_processor = other_processor,
+        .fit = fit,
+        .stop = &stop,
+        .entry = [&](const std::string& text) { call.ask([&] { entry(text_of(text)); }); }};
+    return train(*task_config_of(std::move(options), "train", builtin_tasks(), resume ? request.run : ""),
+                 request);
   });
   return result("TrainResult", text_of(outcome.model), text_of(outcome.checkpoint), outcome.updates);
 }

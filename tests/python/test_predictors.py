@@ -1,0 +1,314 @@
+import itertools
+import json
+import logging
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sixfold
+
+PROGRAM = os.environ["SIXFOLD_PROGRAM"]
+LINES = ["a b c d", "c d e f", "", "b a", "x y z"]
+
+
+def command(*args: object, text: str = "") -> str:
+    return subprocess.run([PROGRAM, *map(str, args)], input=text, capture_output=True, text=True, check=True).stdout
+
+
+def test_translations_are_those_of_the_command_line(translator, models):
+    text = "".join(line + "\n" for line in LINES)
+    wanted = command("translate", models / "translation", "--threads", 1, text=text).splitlines()
+    assert [str(t) for t in translator.translate(LINES)] == wanted
+    assert [str(translator.translate(line)) for line in LINES] == wanted
+
+
+def test_options_are_those_of_the_command_line(translator, models):
+    options = {"n_best": 3, "length_penalty": 1.0, "max_new_tokens": 7}
+    output = command("translate", models / "translation", "--n-best", 3, "--length-penalty", 1, "--max-length", 7,
+                     "--format", "jsonl", "--token-scores", "--alignments", text="a b c d\n")
+    wanted = json.loads(output)["translations"]
+    found = translator.translate("a b c d", tokens=True, alignment=True, **options)
+    every = [found, *found.alternatives]
+    assert [t.text for t in every] == [w["text"] for w in wanted]
+    assert [t.score for t in every] == [w["score"] for w in wanted]
+    assert [t.text for t in found.tokens] == [w["piece"] for w in wanted[0]["tokens"]]
+    assert " ".join(f"{s}-{t}" for s, t in found.alignment) == wanted[0]["alignment"]
+
+
+def test_lists_give_lists_and_iterators_iterators(translator):
+    assert isinstance(translator.translate(LINES), list)
+    assert translator.translate([]) == []
+    stream = translator.translate(iter(LINES))
+    assert not isinstance(stream, list)
+    assert [t.text for t in stream] == [t.text for t in translator.translate(tuple(LINES))]
+
+
+def test_a_stream_without_end_is_read_as_far_as_it_is_used(translator):
+    read = 0
+
+    def lines():
+        nonlocal read
+        for read in itertools.count(1):
+            yield "a b"
+
+    assert len(list(itertools.islice(translator.translate(lines()), 10))) == 10
+    assert read <= 4096
+
+
+def test_a_slow_stream_is_answered_line_by_line(translator):
+    asked, answered = [], []
+
+    def lines():
+        for number in range(3):
+            if number:
+                threading.Event().wait(0.1)
+                assert len(answered) == number  # all that came before
+            asked.append(number)
+            yield "a b"
+
+    for translation in translator.translate(lines()):
+        answered.append(translation)
+    assert len(answered) == 3
+
+
+def test_an_error_of_the_stream_is_raised(translator):
+    def lines():
+        yield "a b"
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        list(translator.translate(lines()))
+
+
+def test_errors_name_the_nearest_option(translator, models):
+    with pytest.raises(sixfold.Error, match="unknown key 'beam_sise' .*beam_size") as raised:
+        translator.translate(iter([]), beam_sise=3)  # before the first line is asked for
+    assert raised.value.fault == "input"
+    with pytest.raises(sixfold.Error, match="expected a whole number from 1 to 1000, found '0'"):
+        translator.translate("a", n_best=0)
+    with pytest.raises(sixfold.Error, match="beam_size: expected a whole number, found a list"):
+        translator.translate("a", beam_size=[2])
+    with pytest.raises(sixfold.Error, match="beam_size: a value of type object"):
+        translator.translate("a", beam_size=object())
+    with pytest.raises(sixfold.Error, match="nowhere: there is no file or folder"):
+        sixfold.Translator("nowhere")
+    with pytest.raises(sixfold.Error, match="unknown key 'thread'"):
+        sixfold.Translator(models / "translation", thread=1)
+    with pytest.raises(sixfold.Error):
+        sixfold.Generator(models / "translation")
+    for wrong in (5, None, b"a"):
+        with pytest.raises(TypeError):
+            translator.translate([wrong])
+    with pytest.raises(UnicodeEncodeError):
+        translator.translate("\ud800")
+    assert pickle.loads(pickle.dumps(raised.value)).args == raised.value.args
+
+
+def test_numbers_of_numpy_are_options(translator):
+    assert translator.translate("a b", n_best=np.int64(2), length_penalty=np.float32(1)).alternatives
+
+
+def test_results_are_immutable_and_say_what_they_are(translator):
+    found = translator.translate("a b", attention=True)
+    assert repr(found).startswith("Translation(text='") and "weights=array[" in repr(found)
+    with pytest.raises(AttributeError):
+        found.text = "other"
+
+
+def test_attention_is_an_array_of_its_own(translator):
+    attention = translator.translate("a b c d", attention=True).attention
+    assert attention.weights.shape[1:] == (len(attention.target), len(attention.source))
+    assert np.allclose(attention.weights.sum(axis=-1), 1, atol=1e-5)
+    assert attention.weights.base is not None and attention.weights.flags.c_contiguous
+    layers = translator.translate("a b c d", all_attention=True).all_attention
+    assert {layer.kind for layer in layers} == {"encoder", "decoder", "cross"}
+
+
+def test_constraints_and_glossaries_are_met(translator):
+    free = translator.translate("a b c d").text
+    word = "a" if not free.startswith("a") else "b"
+    assert translator.translate("a b c d", prefix=word).text.startswith(word)
+    first = free.split()[0]
+    assert first not in translator.translate("a b c d", banned_phrases=[first]).text.split()
+    found = translator.translate(["a b c d", "x"], glossary={"a b": "d d d"})
+    assert "d d d" in found[0].text or found[0].unmet
+    assert not found[1].unmet and "d d d" not in found[1].text
+
+
+def test_scores_are_those_of_translations(translator):
+    lines = ["a b c d", "c d"]
+    made = translator.translate(lines)
+    scored = translator.score(lines, [t.text for t in made])
+    assert [s.log_probability for s in scored] == pytest.approx([t.log_probability for t in made], abs=1e-4)
+
+
+def test_warnings_go_to_logging(translator, caplog, capfd):
+    with caplog.at_level(logging.INFO, logger="sixfold"):
+        translator.translate("a b c d", max_source_length=2)
+    assert any("cut" in record.message and record.levelno == logging.WARNING for record in caplog.records)
+    assert capfd.readouterr().err == ""
+
+
+def test_threads_get_what_one_gets(translator):
+    lines = [f"{a} {b}" for a in "abcdef" for b in "abcdef"]
+    wanted = [t.text for t in translator.translate(lines)]
+    found: dict[int, list[str]] = {}
+
+    def work(number):
+        found[number] = [translator.translate(line).text for line in lines]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[number] for number in range(4)] == [wanted] * 4
+
+
+def test_the_interpreter_runs_while_a_call_works(models):
+    generator = sixfold.Generator(models / "language_model", threads=1)
+    ended = threading.Event()
+    counted = 0
+
+    def work():
+        generator.generate(["a"] * 64, max_tokens=200, seed=1)
+        ended.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not ended.is_set():
+        counted += 1
+    thread.join()
+    assert counted > 1000
+
+
+def test_a_forked_process_can_translate(models):
+    translator = sixfold.Translator(models / "translation", threads=2)
+    wanted = [t.text for t in translator.translate(LINES * 20)]  # its threads have been started
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writes, b"same" if [t.text for t in translator.translate(LINES * 20)] == wanted else b"other")
+        finally:
+            os._exit(0)
+    os.close(writes)
+    with open(reads, "rb") as answer:
+        assert answer.read() == b"same"
+    os.waitpid(child, 0)
+    assert [t.text for t in translator.translate(LINES * 20)] == wanted
+
+
+def test_control_c_ends_a_call(models):
+    program = ("import sixfold, sys\n"
+               "generator = sixfold.Generator(sys.argv[1], threads=1)\n"
+               "print('ready', flush=True)\n"
+               "generator.generate([''] * 4096, max_tokens=100000, min_tokens=100000)\n")
+    process = subprocess.Popen([sys.executable, "-c", program, str(models / "language_model")], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    process.send_signal(2)
+    _, errors = process.communicate(timeout=60)
+    assert errors.strip().endswith("KeyboardInterrupt")
+
+
+def test_generator(models):
+    generator = sixfold.Generator(models / "language_model")
+    pieces: list[str] = []
+    found = generator.generate("ab", max_tokens=8, seed=3, samples=2, likeliest=2)
+    assert len(found.alternatives) == 1 and len(found.chosen[0].likeliest) == 2
+    same = generator.generate("ab", max_tokens=8, seed=3, on_text=lambda prompt, sample, text: pieces.append(text))
+    assert "".join(pieces) == same.text == found.text
+    prompts = ["a", "b", "a"]
+    wanted = [g.text for g in generator.generate(prompts, max_tokens=8)]
+    assert [g.text for g in generator.generate(iter(prompts), max_tokens=8)] == wanted
+    output = command("generate", models / "language_model", "--prompt", "a", "--max-tokens", 8, "--json")
+    assert json.loads(output)["text"] == wanted[0]
+    with pytest.raises(ZeroDivisionError):
+        generator.generate("ab", max_tokens=8, on_text=lambda *_: 1 / 0)
+    with pytest.raises(sixfold.Error):
+        generator.chat([{"role": "user", "content": "hello"}])  # it has no chat format
+
+
+def test_generator_scores_a_file(models, tmp_path):
+    (tmp_path / "text").write_text("to be or not\n")
+    score = sixfold.Generator(models / "language_model").score(tmp_path / "text")
+    assert score.bytes == 13 and score.perplexity == pytest.approx(np.exp(-score.log_probability / score.tokens))
+
+
+def test_classifier_of_texts(models):
+    classifier = sixfold.Classifier(models / "classification")
+    good, bad = classifier.classify(["a good film", ""])
+    assert good.label in classifier.labels and good.probabilities.sum() == pytest.approx(1)
+    assert good.probabilities.shape == (len(classifier.labels),) and bad.error
+    with pytest.raises(sixfold.Error):
+        classifier.classify("")
+    assert next(classifier.classify(iter(["a good film"]))).label == good.label
+
+
+def test_images(models, tmp_path):
+    classifier = sixfold.Classifier(models / "image_classification")
+    config = classifier.config["image"] if "image" in classifier.config else {}
+    wrong = classifier.classify([np.zeros((3, 5), np.uint8)])[0].error
+    assert wrong and "3 x 5" in wrong
+    del config
+    with pytest.raises(sixfold.Error, match="array of uint8"):
+        classifier.classify(np.zeros((3, 5), np.float32))
+    captioner = sixfold.Captioner(models / "image_captioning")
+    assert captioner.caption([np.zeros((3, 5), np.uint8)])[0].error
+
+
+def test_mask_filler(models):
+    filled = sixfold.MaskFiller(models / "masked_language_model").fill("a <mask> film", candidates=3)
+    assert len(filled.masks) == 1 and len(filled.masks[0]) == 3
+    assert filled.masks[0][0].probability >= filled.masks[0][1].probability
+
+
+def test_question_answerer_counts_characters(models):
+    answerer = sixfold.QuestionAnswerer(models / "question_answering")
+    text = "Größe: Überall wächst das Gras, écrit Müller."
+    answer = answerer.answer("Was wächst?", text)
+    assert answer.text == text[answer.begin:answer.end]
+    assert [a.text for a in answerer.answer(["Was wächst?"] * 2, text)] == [answer.text] * 2
+
+
+def test_embedder(models):
+    embedder = sixfold.Embedder(models / "embedding")
+    one = embedder.embed("a good film")
+    rows = embedder.embed(["a good film", "another"])
+    assert one.shape == (embedder.size,) and rows.shape == (2, embedder.size) and rows.dtype == np.float32
+    assert np.array_equal(one, rows[0]) and np.array_equal(next(embedder.embed(iter(["a good film"]))), one)
+    assert sixfold.cosine(one, one) == pytest.approx(1)
+
+
+def test_tokenizer(models, tmp_path):
+    tokenizer = sixfold.Tokenizer(models / "translation")
+    ids = tokenizer.encode("a b c")
+    assert tokenizer.decode(ids) == "a b c" and tokenizer.decode(np.array(ids)) == "a b c"
+    assert len(tokenizer.tokens("a b c")) == len(ids) and tokenizer.encode(["a b c"]) == [ids]
+    made = sixfold.Tokenizer.train(["a b", "b c"], kind="whitespace", vocab_size=0)
+    made.save(tmp_path)
+    assert sixfold.Tokenizer(tmp_path).encode("c a") == made.encode("c a")
+    with pytest.raises(sixfold.Error, match="unknown key 'vocab'"):
+        sixfold.Tokenizer.train(["a"], vocab=3)
+    with pytest.raises(sixfold.Error):
+        tokenizer.decode([1 << 30])
+
+
+def test_the_command_line_is_in_the_package():
+    output = subprocess.run([sys.executable, "-m", "sixfold", "--version"], capture_output=True, text=True, check=True)
+    assert output.stdout == command("--version")
+
+
+def test_the_keyword_arguments_of_the_stubs_are_those_of_the_library():
+    root = Path(__file__).parents[2]
+    made = subprocess.run([sys.executable, root / "scripts/python-options"], capture_output=True, text=True, check=True).stdout
+    assert (root / "python/sixfold/_options.pyi").read_text() == made
