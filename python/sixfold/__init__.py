@@ -1,7 +1,7 @@
 """Sixfold: a complete Transformer. docs/python.md begins with what people want."""
 
 from . import metrics, results
-from ._core import __version__
+from .core import __version__
 from .errors import Error
 from .predictors import Captioner, Classifier, Embedder, Generator, MaskFiller, Predictor, QuestionAnswerer, Tokenizer, Translator
 from .study import attention, cosine, position_encodings

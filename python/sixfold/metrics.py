@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from . import _core
+from . import core
 from .errors import Error
 
 Lines = Sequence[str]
@@ -78,7 +78,7 @@ def _only(**settings: tuple[object, object]) -> None:
 
 
 class _Metric:
-    _core: _core.Metric
+    _core: core.Metric
     _references: Sequence[Lines] | None = None
     _nrefs = 1
     _samples = 1
@@ -99,8 +99,6 @@ class _Metric:
 class BLEU(_Metric):
     """BLEU (Papineni et al. 2002). ``tokenize``: 13a, none, char or intl. ``smooth_method``: exp, floor, add-k or none."""
 
-    _core: _core.Bleu
-
     def __init__(
         self, lowercase: bool = False, force: bool = False, tokenize: str | None = None, smooth_method: str = "exp",
         smooth_value: float | None = None, max_ngram_order: int = 4, effective_order: bool = False, trg_lang: str = "",
@@ -108,14 +106,14 @@ class BLEU(_Metric):
     ) -> None:
         _only(max_ngram_order=(max_ngram_order, 4), trg_lang=(trg_lang, ""))
         self._references = references
-        self._core = _core.bleu({
+        self._core = self._bleu = core.bleu({
             "lowercase": lowercase, "tokenize": tokenize or "13a", "smooth_method": smooth_method,
             "smooth_value": smooth_value, "use_effective_order": effective_order})
 
     def corpus_score(self, hypotheses: Lines, references: Sequence[Lines] | None, n_bootstrap: int = 1) -> BLEUScore:
         """The score of a corpus."""
         sums, *score = self._scored(hypotheses, references, n_bootstrap)
-        return BLEUScore(sums, self._core.parts(sums), *score)
+        return BLEUScore(sums, self._bleu.parts(sums), *score)
 
     def sentence_score(self, hypothesis: str, references: Lines) -> BLEUScore:
         """The score of one sentence."""
@@ -131,7 +129,7 @@ class CHRF(_Metric):
     ) -> None:
         _only(char_order=(char_order, 6), beta=(beta, 2), whitespace=(whitespace, False), eps_smoothing=(eps_smoothing, False))
         self._references, self._word_order = references, word_order
-        self._core = _core.chrf({"word_order": word_order, "lowercase": lowercase})
+        self._core = core.chrf({"word_order": word_order, "lowercase": lowercase})
 
     def corpus_score(self, hypotheses: Lines, references: Sequence[Lines] | None, n_bootstrap: int = 1) -> CHRFScore:
         """The score of a corpus."""

@@ -12,30 +12,28 @@ import itertools
 import json
 import os
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Iterable, Iterator, List, Mapping, Sequence, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence, Union, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from . import _core
+from . import core
 from .errors import Error
-from .results import (Answer, Caption, Classification, FilledText, FloatArray, Generation, ImageAttention, LayerStates, TextScore,
-                      Translation)
+from .results import LayerStates
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from typing_extensions import Unpack
 
-    from . import _options as options
+    from . import options
+    from .results import Answer, Caption, Classification, FilledText, FloatArray, Generation, ImageAttention, TextScore, Translation
 
-Path = Union[str, "os.PathLike[str]"]
-Image = Union[str, "os.PathLike[str]", NDArray[np.uint8]]
-"""An array [height, width] or [height, width, channels] of bytes, or the path of a PNG, JPEG, PPM or PGM file."""
-Message = Mapping[str, str]
-"""A message of a conversation, with "role" and "content"."""
-Input = TypeVar("Input")
-Result = TypeVar("Result")
-Batch = Callable[[List[Any], int], List[Any]]
-"""Serves some inputs, of which the first has this number."""
+    Path = Union[str, os.PathLike[str]]
+    # An array [height, width] or [height, width, channels] of bytes, or the path of a PNG, JPEG, PPM or PGM file.
+    Image = Union[str, os.PathLike[str], NDArray[np.uint8]]
+    # A message of a conversation, with "role" and "content".
+    Message = Mapping[str, str]
+    # Serves some inputs, of which the first has this number.
+    Batch = Callable[[list[Any], int], list[Any]]
 
 _BLOCK = 4096
 _PATIENCE = 0.05  # seconds
@@ -46,7 +44,7 @@ def _stream(inputs: Iterator[Any], serve: Batch) -> Iterator[Any]:
     first, most = 0, 1
     while True:
         end = time.monotonic() + _PATIENCE
-        block = []
+        block: list[Any] = []
         for one in itertools.islice(inputs, most):
             block.append(one)
             if time.monotonic() > end:
@@ -65,7 +63,7 @@ def _serve(inputs: Any, single: bool, serve: Batch) -> Any:
             raise Error(result.error)
         return result
     if isinstance(inputs, (list, tuple)):
-        return serve(list(inputs), 0)
+        return serve(list(cast("list[Any]", inputs)), 0)
     iterator = iter(inputs)
     serve([], 0)  # raises what is wrong with the options
     return _stream(iterator, serve)
@@ -86,7 +84,7 @@ class Predictor:
 
     def __init__(self, model: Path, **options: Unpack[options.RuntimeOptions]) -> None:
         self.folder = os.fspath(model)
-        self._core = getattr(_core, type(self).__name__)(model, options)
+        self._core = getattr(core, type(self).__name__)(model, options)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.folder!r})"
@@ -102,11 +100,11 @@ class Predictor:
 
         They are the model's own memory, and can't be written. None: a matrix in int8.
         """
-        return _core.weights(self._core.runtime())
+        return core.weights(self._core.runtime())
 
     def position_encodings(self, positions: int) -> FloatArray:
         """The encodings that the model adds to embeddings: [positions, d_model], or fewer if fewer were learned."""
-        return _core.positions_of(self._core.runtime(), positions)
+        return core.positions_of(self._core.runtime(), positions)
 
     def states(self, source: Sequence[int] | None = None, target: Sequence[int] | None = None) -> LayerStates:
         """The states and the attention of all layers.
@@ -114,7 +112,7 @@ class Predictor:
         ``source``, ``target``: ids as the encoder and the decoder read them, with the tokens around a text; None for a
         part that the model has not got.
         """
-        states, attention = _core.run(self._core.runtime(), source, target)
+        states, attention = core.run(self._core.runtime(), source, target)
 
         def stack(kind: str) -> FloatArray | None:
             layers = [layer for of, _, layer in states if of == kind]
@@ -131,7 +129,7 @@ class Translator(Predictor):
     @overload
     def translate(self, lines: list[str] | tuple[str, ...], **options: Unpack[options.TranslateOptions]) -> list[Translation]: ...
     @overload
-    def translate(self, lines: Iterable[str], **options: Unpack[options.TranslateOptions]) -> Iterator[Translation]: ...
+    def translate(self, lines: Iterator[str], **options: Unpack[options.TranslateOptions]) -> Iterator[Translation]: ...
     def translate(self, lines: Any, **options: Any) -> Any:
         """Translates a line, a list of lines, or a stream of any length.
 
@@ -158,7 +156,7 @@ class Generator(Predictor):
     @overload
     def generate(self, prompts: list[str] | tuple[str, ...], *, on_text: Callable[[int, int, str], object] | None = None, **options: Unpack[options.GenerateOptions]) -> list[Generation]: ...
     @overload
-    def generate(self, prompts: Iterable[str], *, on_text: Callable[[int, int, str], object] | None = None, **options: Unpack[options.GenerateOptions]) -> Iterator[Generation]: ...
+    def generate(self, prompts: Iterator[str], *, on_text: Callable[[int, int, str], object] | None = None, **options: Unpack[options.GenerateOptions]) -> Iterator[Generation]: ...
     def generate(self, prompts: Any, *, on_text: Any = None, **options: Any) -> Any:
         """Continues a prompt, a list of prompts, or a stream of them. The same seed gives the same texts.
 
@@ -183,7 +181,7 @@ class Classifier(Predictor):
     @overload
     def classify(self, inputs: list[str] | list[Image] | tuple[Image, ...]) -> list[Classification]: ...
     @overload
-    def classify(self, inputs: Iterable[Image]) -> Iterator[Classification]: ...
+    def classify(self, inputs: Iterator[Image]) -> Iterator[Classification]: ...
     def classify(self, inputs: Any) -> Any:
         """Finds the label of a text or image, of a list, or of a stream of them."""
         return _serve(inputs, _is_image(inputs), lambda block, first: self._core.classify(block))
@@ -205,7 +203,7 @@ class MaskFiller(Predictor):
     @overload
     def fill(self, texts: list[str] | tuple[str, ...], **options: Unpack[options.FillOptions]) -> list[FilledText]: ...
     @overload
-    def fill(self, texts: Iterable[str], **options: Unpack[options.FillOptions]) -> Iterator[FilledText]: ...
+    def fill(self, texts: Iterator[str], **options: Unpack[options.FillOptions]) -> Iterator[FilledText]: ...
     def fill(self, texts: Any, **options: Any) -> Any:
         """Fills a text, a list of texts, or a stream of them."""
         return _serve(texts, _is_text(texts), lambda block, first: self._core.fill(block, options))
@@ -223,7 +221,7 @@ class QuestionAnswerer(Predictor):
         asked = [questions] if isinstance(questions, str) else list(questions)
         read = [text] * len(asked) if isinstance(text, str) else list(text)
         answers: list[Answer] = self._core.answer(asked, read, options)
-        return _serve(questions, True, lambda block, first: answers) if isinstance(questions, str) else answers  # type: ignore[no-any-return]
+        return _serve(questions, True, lambda block, first: answers) if isinstance(questions, str) else answers
 
 
 class Embedder(Predictor):
@@ -252,7 +250,7 @@ class Captioner(Predictor):
     @overload
     def caption(self, images: list[Image] | tuple[Image, ...], **options: Unpack[options.CaptionOptions]) -> list[Caption]: ...
     @overload
-    def caption(self, images: Iterable[Image], **options: Unpack[options.CaptionOptions]) -> Iterator[Caption]: ...
+    def caption(self, images: Iterator[Image], **options: Unpack[options.CaptionOptions]) -> Iterator[Caption]: ...
     def caption(self, images: Any, **options: Any) -> Any:
         """The caption of an image, of a list of images, or of a stream of them."""
         return _serve(images, _is_image(images), lambda block, first: self._core.caption(block, options))
@@ -262,7 +260,7 @@ class Captioner(Predictor):
         return self._core.attention(image, layer)  # type: ignore[no-any-return]
 
 
-def _ids(ids: Any) -> List[int]:
+def _ids(ids: Any) -> list[int]:
     return [int(one) for one in ids]
 
 
@@ -272,13 +270,13 @@ class Tokenizer:
     def __init__(self, path: Path, side: str = "source") -> None:
         if side not in ("source", "target"):
             raise Error(f"side is {side!r}; it is source or target")
-        self._core = _core.open_tokenizer(path, side == "target")
+        self._core = core.open_tokenizer(path, side == "target")
 
     @classmethod
     def train(cls, lines: Iterable[str], **options: Unpack[options.TokenizerOptions]) -> Tokenizer:
         """Trains a tokenizer on lines. The keyword arguments are the keys of ``tokenizer`` in training configs."""
         trained = cls.__new__(cls)
-        trained._core = _core.train_tokenizer(list(lines), dict(options))
+        trained._core = core.train_tokenizer(list(lines), dict(options))
         return trained
 
     def __repr__(self) -> str:

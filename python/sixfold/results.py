@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float32]
+if TYPE_CHECKING:  # takes 15 ms to import
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float32]
 
 
 def _short(value: Any) -> str:
@@ -16,9 +18,8 @@ def _short(value: Any) -> str:
 
 def _brief(result: Any) -> str:
     """The fields that have something to say."""
-    fields = zip(result._fields, result)
-    said = ((name, value) for name, value in fields if value is not None and not (isinstance(value, tuple) and not value))
-    return f"{type(result).__name__}({', '.join(f'{name}={_short(value)}' for name, value in said)})"
+    said = ((name, _short(value)) for name, value in zip(result._fields, result))
+    return f"{type(result).__name__}({', '.join(f'{name}={text}' for name, text in said if text not in ('None', '()'))})"
 
 
 class Token(NamedTuple):
@@ -51,7 +52,8 @@ class Attention(NamedTuple):
     source_words: tuple[int, ...]
     target_words: tuple[int, ...]
 
-    __repr__ = _brief
+    def __repr__(self) -> str:
+        return _brief(self)
 
 
 class SearchedHypothesis(NamedTuple):
@@ -89,7 +91,8 @@ class Translation(NamedTuple):
     all_attention: tuple[Attention, ...] | None
     search: tuple[tuple[SearchedHypothesis, ...], ...] | None
 
-    __repr__ = _brief
+    def __repr__(self) -> str:
+        return _brief(self)
 
     def __str__(self) -> str:
         return self.text
@@ -122,7 +125,8 @@ class Generation(NamedTuple):
     chosen: tuple[ChosenToken, ...] | None
     error: str | None
 
-    __repr__ = _brief
+    def __repr__(self) -> str:
+        return _brief(self)
 
     def __str__(self) -> str:
         return self.text
@@ -148,7 +152,8 @@ class Classification(NamedTuple):
     tokens_cut: int
     error: str | None
 
-    __repr__ = _brief
+    def __repr__(self) -> str:
+        return _brief(self)
 
 
 class MaskCandidate(NamedTuple):
@@ -166,7 +171,8 @@ class FilledText(NamedTuple):
     tokens_cut: int
     error: str | None
 
-    __repr__ = _brief
+    def __repr__(self) -> str:
+        return _brief(self)
 
 
 class Answer(NamedTuple):
@@ -179,7 +185,8 @@ class Answer(NamedTuple):
     tokens_cut: int
     error: str | None
 
-    __repr__ = _brief
+    def __repr__(self) -> str:
+        return _brief(self)
 
 
 class Caption(NamedTuple):
@@ -191,7 +198,8 @@ class Caption(NamedTuple):
     finish_reason: str
     error: str | None
 
-    __repr__ = _brief
+    def __repr__(self) -> str:
+        return _brief(self)
 
 
 class ImageAttention(NamedTuple):
@@ -207,7 +215,8 @@ class ImageAttention(NamedTuple):
     stride: int
     weights: FloatArray
 
-    __repr__ = _brief
+    def __repr__(self) -> str:
+        return _brief(self)
 
 
 class TrainResult(NamedTuple):
@@ -229,4 +238,5 @@ class LayerStates(NamedTuple):
     decoder: FloatArray | None
     attention: dict[tuple[str, int], FloatArray]
 
-    __repr__ = _brief
+    def __repr__(self) -> str:
+        return _brief(self)

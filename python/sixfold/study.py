@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING
 
-from . import _core
-from .results import FloatArray
+import numpy as np
+
+from . import core
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .results import FloatArray
 
 
 def attention(
@@ -17,12 +22,12 @@ def attention(
     q: [n, heads * d_k], k: [m, heads * d_k], v: [m, heads * d_v]. ``causal``: a query attends to the keys up to its own
     place; then n = m. Returns the output [n, heads * d_v] and the attention weights [heads, n, m].
     """
-    return _core.attention(np.asarray(q), np.asarray(k), np.asarray(v), heads, causal)
+    return core.attention(np.asarray(q), np.asarray(k), np.asarray(v), heads, causal)
 
 
 def position_encodings(positions: int, d_model: int) -> FloatArray:
     """Section 3.5: the sinusoidal encodings of the first positions, [positions, d_model]."""
-    return _core.position_encodings(positions, d_model)
+    return core.position_encodings(positions, d_model)
 
 
 def cosine(a: ArrayLike, b: ArrayLike) -> float:

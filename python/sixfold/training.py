@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, Callable, Mapping
 
-from . import _core
+from . import core
 from .results import TrainResult
 
 Entry = dict[str, Any]
@@ -47,10 +47,10 @@ def train(
             on_samples(found["samples"])
 
     given = dict(config) if isinstance(config, Mapping) else config
-    return _core.train(given, keys, output, resume, other_processor, fit, tell)
+    return core.train(given, keys, output, resume, other_processor, fit, tell)
 
 
 def default_config(task: str = "translation") -> dict[str, Any]:
     """Every key of the training config of a task with its default; ``sixfold train --options`` explains them."""
-    config: dict[str, Any] = json.loads(_core.default_config(task))
+    config: dict[str, Any] = json.loads(core.default_config(task))
     return config

@@ -82,6 +82,53 @@ void visit(OptionVisitor& v, Keywords& all) {
   for (const OptionVisitor::Walk& part : all.parts) part(v);
 }
 
+/// A thread that does the work of one call after the other: starting one for each would take longer than to
+/// translate a short sentence.
+class Worker {
+ public:
+  /// One that is idle, or a new one. The caller has the GIL, as for `give_back`.
+  static Worker& take() {
+    if (idle.empty()) return *new Worker;
+    Worker& worker = *idle.back();
+    idle.pop_back();
+    return worker;
+  }
+  /// Waits until the work has ended.
+  void give_back() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !work_; });
+    idle.push_back(this);
+  }
+  void start(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    work_ = std::move(work);
+    changed_.notify_all();
+  }
+  /// A process that was forked has none of its parent's.
+  static void forget_all() { new auto(std::exchange(idle, {})); }
+
+ private:
+  Worker() {
+    std::thread([this] { run(); }).detach();
+  }
+  void run() {
+    for (std::unique_lock lock(mutex_);;) {
+      changed_.wait(lock, [&] { return static_cast<bool>(work_); });
+      lock.unlock();
+      work_();
+      lock.lock();
+      work_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  static std::vector<Worker*> idle;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<void()> work_;
+};
+std::vector<Worker*> Worker::idle;
+
 }  // namespace
 
 OptionNode node_of(py::handle value, const std::string& where) { return node_at(value, where, "", 0); }
@@ -127,7 +174,8 @@ void Call::ask(const std::function<void()>& ask) {
 
 void Call::wait_for(const std::function<void(Call&)>& work) {
   std::exception_ptr failure;
-  std::thread thread([&] {
+  Worker& worker = Worker::take();
+  worker.start([&] {
     try {
       work(*this);
     } catch (...) {
@@ -160,14 +208,14 @@ void Call::wait_for(const std::function<void(Call&)>& work) {
     asked_ = nullptr;
     changed_.notify_all();
   }
-  thread.join();
+  worker.give_back();
   if (raised) throw py::error_already_set(*raised);
   if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace sixfold::python
 
-PYBIND11_MODULE(_core, m) {
+PYBIND11_MODULE(core, m) {
   namespace py = pybind11;
   using namespace sixfold;
   m.doc() = "The part of sixfold that is written in C++.";
@@ -185,7 +233,10 @@ PYBIND11_MODULE(_core, m) {
   });
   send_log_to(python::keep_line);
   pthread_atfork([] { python::log_mutex.lock(); }, [] { python::log_mutex.unlock(); },
-                 [] { python::log_mutex.unlock(); });
+                 [] {
+                   python::log_mutex.unlock();
+                   python::Worker::forget_all();
+                 });
   python::add_predictors(m);
   python::add_training(m);
   python::add_metrics(m);

@@ -16,10 +16,11 @@
 #include <vector>
 
 #include "base/options.h"
+#include "model_folder/provenance.h"
 #include "runtime/model_runtime.h"
 #include "runtime/predictor.h"
 
-// What all parts of sixfold._core share. Functions need the GIL, except where they say otherwise.
+// What all parts of sixfold.core share. Functions need the GIL, except where they say otherwise.
 
 namespace sixfold::python {
 
@@ -68,7 +69,7 @@ template <class... Fields>
 py::object result(const char* type, Fields&&... fields) {
   return results().attr(type)(std::forward<Fields>(fields)...);
 }
-/// Work that a thread of its own does, while the thread that called from Python waits for it without the GIL,
+/// Work that another thread does, while the thread that called from Python waits for it without the GIL,
 /// hands what was logged to `logging`, and lets Python handle signals. If a signal's handler, or what the work
 /// has asked, raises an exception, the work is told to stop, and the exception is raised when it has ended.
 class Call {
@@ -114,6 +115,8 @@ class Opened {
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
 
+  /// Whether the model is one of another program.
+  bool imported() const { return imported_; }
   std::shared_ptr<const P> get() { return at_hand(), predictor_; }
   std::shared_ptr<ModelRuntime> runtime() { return at_hand(), runtime_; }
 
@@ -126,6 +129,7 @@ class Opened {
   void open() {
     process_ = getpid();
     Call::run([this](Call&) {
+      imported_ = is_imported(folder_);
       runtime_ = open_model(folder_, options_);
       predictor_ = std::make_shared<const P>(runtime_);
     });
@@ -143,6 +147,7 @@ class Opened {
   std::string folder_;
   RuntimeOptions options_;
   pid_t process_ = 0;
+  bool imported_ = false;
   std::shared_ptr<ModelRuntime> runtime_;
   std::shared_ptr<const P> predictor_;
 };

@@ -16,11 +16,19 @@
 
 namespace sixfold {
 
-static void visit(OptionVisitor& v, OutputConstraints& o) {
+/// What files and options of its own say on the command line.
+struct LineOptions {
+  OutputConstraints constraints;
+  std::optional<bool> keep_symbols;
+};
+static void visit(OptionVisitor& v, LineOptions& line) {
+  OutputConstraints& o = line.constraints;
   v.field("prefix", o.prefix, "the translation begins with this text");
   v.field("phrases", o.phrases, "the translation contains these phrases");
   v.field("banned_phrases", o.banned_phrases, "the translation contains none of these phrases");
   v.field("whole_words", o.whole_words, "the model adds no ending to the last word of a phrase");
+  v.field("keep_symbols", line.keep_symbols,
+          "keep a line without a letter or digit as it is [true, but false for imported models]");
 }
 
 namespace python {
@@ -91,21 +99,22 @@ py::object line_of(TranslatedLine&& line, const ExtraOutputs& details) {
 struct TranslateCall {
   TranslateOptions options;
   GenerationConfig generation;
-  OutputConstraints constraints;
+  LineOptions line;
   std::vector<GlossaryEntry> glossary;
 
-  TranslateCall(const Translator& translator, const py::dict& keywords) : generation(translator.generation()) {
+  TranslateCall(const Translator& translator, bool imported, const py::dict& keywords)
+      : generation(translator.generation()) {
     py::dict others = keywords.attr("copy")();
     if (const py::object phrases = others.attr("pop")("glossary", py::none()); !phrases.is_none())
       for (const auto& [source, target] : phrases.cast<py::dict>())
         glossary.push_back({source.cast<std::string>(), target.cast<std::string>()});
-    read_keywords(others, "translate",
-                  {Walk(options), Walk(options.details), Walk(generation), Walk(constraints)});
+    read_keywords(others, "translate", {Walk(options), Walk(options.details), Walk(generation), Walk(line)});
     options.generation = generation;
-    if (constraints.empty() && glossary.empty()) return;
+    options.keep_symbols = line.keep_symbols.value_or(!imported);
+    if (line.constraints.empty() && glossary.empty()) return;
     std::shared_ptr<const Glossary> known;
     if (!glossary.empty()) known = std::make_shared<const Glossary>(glossary);
-    options.constraints = [known, all = constraints](size_t, const std::string& source) {
+    options.constraints = [known, all = line.constraints](size_t, const std::string& source) {
       OutputConstraints own = all;
       if (known)
         for (std::string& phrase : known->targets_in(source)) own.phrases.push_back(std::move(phrase));
@@ -117,7 +126,7 @@ struct TranslateCall {
 py::list translate(Opened<Translator>& opened, const py::sequence& lines, size_t first,
                    const py::dict& keywords) {
   const auto translator = opened.get();
-  TranslateCall asked(*translator, keywords);
+  TranslateCall asked(*translator, opened.imported(), keywords);
   asked.options.first_line = first + 1;
   auto translated = Call::run([&, sources = texts_of(lines)](Call& call) {
     asked.options.cancel = call.token();
@@ -133,7 +142,7 @@ py::list translate(Opened<Translator>& opened, const py::sequence& lines, size_t
 py::list score(Opened<Translator>& opened, const py::sequence& sources, const py::sequence& targets,
                const py::dict& keywords) {
   const auto translator = opened.get();
-  TranslateCall asked(*translator, keywords);
+  TranslateCall asked(*translator, opened.imported(), keywords);
   auto scored = Call::run([&, from = texts_of(sources), to = texts_of(targets)](Call& call) {
     asked.options.cancel = call.token();
     return translator->score(from, to, asked.options);
@@ -378,7 +387,7 @@ void add_predictors(py::module_& m) {
   m.def("options", [] {
     py::dict all;
     all["RuntimeOptions"] = options_of<RuntimeOptions>();
-    all["TranslateOptions"] = options_of<TranslateOptions, ExtraOutputs, GenerationConfig, OutputConstraints>();
+    all["TranslateOptions"] = options_of<TranslateOptions, ExtraOutputs, GenerationConfig, LineOptions>();
     all["GenerateOptions"] = options_of<GenerateOptions>();
     all["FillOptions"] = options_of<FillOptions>();
     all["AnswerOptions"] = options_of<AnswerOptions>();

@@ -311,4 +311,4 @@ def test_the_command_line_is_in_the_package():
 def test_the_keyword_arguments_of_the_stubs_are_those_of_the_library():
     root = Path(__file__).parents[2]
     made = subprocess.run([sys.executable, root / "scripts/python-options"], capture_output=True, text=True, check=True).stdout
-    assert (root / "python/sixfold/_options.pyi").read_text() == made
+    assert (root / "python/sixfold/options.pyi").read_text() == made
