@@ -184,15 +184,28 @@ TEST(Stacks, AModelHasOneAtLeast) {
 TEST(Observer, ChangesNothing) {
   struct Watcher final : AttentionObserver {
     int seen = 0;
+    std::vector<std::pair<AttentionKind, int>> layers;
+    HostMatrix last;
+    std::shared_ptr<Backend> backend;
     bool wants(AttentionKind, int) const override { return true; }
     void see(AttentionKind, int, const Tensor&) override { ++seen; }
+    void see_states(AttentionKind kind, int layer, const Tensor& states) override {
+      layers.emplace_back(kind, layer);
+      last = host_copy(states, *backend);
+    }
   };
   const Transformer model(small_config(), cpu(2).backend, DType::f32, 1);
   const Batch batch = random_pairs(uneven_pairs(), model.config(), 2);
   Watcher watcher;
+  watcher.backend = model.backend();
   Context context(model.backend(), std::make_shared<Arena>(model.backend()));
   const HostMatrix watched = host_copy(model.states(batch, context, &watcher), *model.backend());
   EXPECT_EQ(watcher.seen, 2 + 2 + 2);
+  const auto encoder = AttentionKind::encoder, decoder = AttentionKind::decoder;
+  EXPECT_EQ(watcher.layers,
+            (std::vector<std::pair<AttentionKind, int>>{
+                {encoder, 0}, {encoder, 1}, {encoder, 2}, {decoder, 0}, {decoder, 1}, {decoder, 2}}));
+  EXPECT_TRUE(watcher.last == watched);  // the paper's stacks have nothing after their last layer
   EXPECT_TRUE(watched == states_of(model, batch));
 }
 

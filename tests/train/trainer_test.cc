@@ -44,7 +44,10 @@ TEST_F(TrainerTest, MakesAModelFolderAndLearns) {
   options_.train.updates = 300;
   options_.validation.every_updates = 100;
   options_.log.every_updates = 100;
-  const TrainOutcome outcome = train(options_, {.run = run("a")});
+  std::string entries;
+  const TrainOutcome outcome =
+      train(options_, {.run = run("a"), .entry = [&](const std::string& entry) { entries += entry + "\n"; }});
+  EXPECT_EQ(entries, read_file(run("a") + "/train.jsonl"));
   EXPECT_EQ(outcome.model, run("a") + "/model");
   EXPECT_EQ(outcome.updates, 300);
   for (const char* file : {"config.json", "model.safetensors", "tokenizer.vocab"})
