@@ -25,8 +25,8 @@ class AttentionObserver {
   /// the backend's memory.
   virtual void see(AttentionKind kind, int layer, const Tensor& weights) = 0;
   /// Receives the states of a stack, [tokens, d_model], in the backend's memory: layer 0 are those that its
-  /// first layer reads, n those that its layer n, counted from 1, gives. `kind`: encoder or decoder. They can be
-  /// overwritten after the call.
+  /// first layer reads, n those that its layer n, counted from 1, gives. `kind`: encoder or decoder. They can
+  /// be overwritten after the call.
   virtual void see_states(AttentionKind /*kind*/, int /*layer*/, const Tensor& /*states*/) {}
   /// Whether it has received everything it wants. If so, a stack may skip its remaining layers, and its result
   /// is then meaningless.

@@ -77,8 +77,8 @@ class FieldAdder final : public OptionVisitor {
     for (const auto& [field, own] : choice_.ranges)
       if (field == name) allowed = own;
     if (choice_.switches && value.type_name() == "BOOL") {
-      command_.add_flag_callback(
-          flags, [value] { value.read(OptionSource{node_of(true), "", {}}); }, std::string(help));
+      const auto set = [value] { value.read(OptionSource{node_of(true), "", {}}); };
+      command_.add_flag_callback(flags, set, std::string(help));
       return false;
     }
     if (!given_) return add_value_option(command_, flags, value, std::string(help), allowed), false;

@@ -50,8 +50,7 @@ void visit(OptionVisitor& v, TranslateOptions& o) {
 
 void visit(OptionVisitor& v, ExtraOutputs& o) {
   v.field("tokens", o.tokens, "add each token with its log-probability");
-  v.field("alignment", o.alignment,
-          "add word alignments as pairs of source and target word, counted from 0");
+  v.field("alignment", o.alignment, "add word alignments as pairs of source and target word, counted from 0");
   v.field("confidence", o.confidence, "add how good the translation may be, from 0 to 1");
   v.field("attention", o.attention, "add the attention weights of all heads");
   v.field("layer", o.layer,
