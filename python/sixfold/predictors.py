@@ -216,12 +216,18 @@ class QuestionAnswerer(Predictor):
     def answer(self, questions: str, text: str, **options: Unpack[options.AnswerOptions]) -> Answer: ...
     @overload
     def answer(self, questions: list[str], text: str | list[str], **options: Unpack[options.AnswerOptions]) -> list[Answer]: ...
-    def answer(self, questions: str | list[str], text: str | list[str], **options: Any) -> Answer | list[Answer]:
-        """Answers a question about a text, or a list of questions, about one text or about one each."""
-        asked = [questions] if isinstance(questions, str) else list(questions)
-        read = [text] * len(asked) if isinstance(text, str) else list(text)
-        answers: list[Answer] = self._core.answer(asked, read, options)
-        return _serve(questions, True, lambda block, first: answers) if isinstance(questions, str) else answers
+    @overload
+    def answer(self, questions: Iterator[str], text: str, **options: Unpack[options.AnswerOptions]) -> Iterator[Answer]: ...
+    def answer(self, questions: Any, text: str | list[str], **options: Any) -> Any:
+        """Answers a question about a text, a list or a stream of questions about it, or a list about a text each."""
+
+        def serve(block: list[str], first: int) -> list[Answer]:
+            read = [text] * len(block) if isinstance(text, str) else text[first : first + len(block)]
+            return self._core.answer(block, read, options)  # type: ignore[no-any-return]
+
+        if not isinstance(text, str) and (not isinstance(questions, list) or len(questions) != len(text)):
+            raise Error("expected one text, or a list of questions and a list of as many texts")
+        return _serve(questions, _is_text(questions), serve)
 
 
 class Embedder(Predictor):
@@ -276,7 +282,7 @@ class Tokenizer:
     def train(cls, lines: Iterable[str], **options: Unpack[options.TokenizerOptions]) -> Tokenizer:
         """Trains a tokenizer on lines. The keyword arguments are the keys of ``tokenizer`` in training configs."""
         trained = cls.__new__(cls)
-        trained._core = core.train_tokenizer(list(lines), dict(options))
+        trained._core = core.train_tokenizer(lines if isinstance(lines, str) else list(lines), dict(options))
         return trained
 
     def __repr__(self) -> str:

@@ -139,18 +139,21 @@ void read_keywords(const py::dict& keywords, const std::string& where,
   read_options(node_of(keywords, where), all);
 }
 
+std::string utf8_of(py::handle text) {
+  if (!PyUnicode_Check(text.ptr()))
+    throw py::type_error("expected str, found " +
+                         py::str(py::type::handle_of(text).attr("__name__")).cast<std::string>());
+  Py_ssize_t size = 0;
+  const char* const utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (!utf8) throw py::error_already_set();  // of a lone surrogate
+  return {utf8, static_cast<size_t>(size)};
+}
+
 std::vector<std::string> texts_of(const py::sequence& list) {
+  if (PyUnicode_Check(list.ptr())) throw py::type_error("expected a list of str, found str");
   std::vector<std::string> texts;
   texts.reserve(list.size());
-  for (const py::handle text : list) {
-    if (!PyUnicode_Check(text.ptr()))
-      throw py::type_error("expected str, found " +
-                           py::str(py::type::handle_of(text).attr("__name__")).cast<std::string>());
-    Py_ssize_t size = 0;
-    const char* const utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-    if (!utf8) throw py::error_already_set();  // of a lone surrogate
-    texts.emplace_back(utf8, static_cast<size_t>(size));
-  }
+  for (const py::handle text : list) texts.push_back(utf8_of(text));
   return texts;
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,8 @@ void read_keywords(const py::dict& keywords, const std::string& where,
                    std::vector<OptionVisitor::Walk> options);
 /// A str; what is not valid UTF-8, such as a token that is a part of a character, has U+FFFD in its place.
 py::str text_of(std::string_view text);
-/// Texts of a list or tuple. Throws TypeError if it has anything but str.
+/// A str in UTF-8, and those of a list or tuple. They throw TypeError for anything else.
+std::string utf8_of(py::handle text);
 std::vector<std::string> texts_of(const py::sequence& list);
 
 /// An array that owns the elements, which are not copied. The product of `shape` is their number.
@@ -122,26 +124,28 @@ class Opened {
 
  private:
   void at_hand() {
-    if (process_ == getpid()) return;
-    close();
-    open();
+    if (process_ != getpid()) open();
   }
   void open() {
-    process_ = getpid();
-    Call::run([this](Call&) {
+    auto opened = Call::run([this](Call&) {
       imported_ = is_imported(folder_);
-      runtime_ = open_model(folder_, options_);
-      predictor_ = std::make_shared<const P>(runtime_);
+      auto model = open_model(folder_, options_);
+      return std::pair(std::make_shared<const P>(model), model);
     });
+    close();  // what another thread may have opened meanwhile, too
+    std::tie(predictor_, runtime_) = std::move(opened);
+    process_ = getpid();
   }
   void close() {
-    if (process_ != getpid()) {  // its threads, which would be waited for, are not there
-      new std::pair(std::move(predictor_), std::move(runtime_));
+    if (!runtime_) return;
+    const auto gone = std::make_shared<std::pair<std::shared_ptr<const P>, std::shared_ptr<ModelRuntime>>>(
+        std::move(predictor_), std::move(runtime_));
+    if (process_ != getpid()) {
+      new auto(gone);  // its threads, which would be waited for, are those of the parent
       return;
     }
     const py::gil_scoped_release free;  // threads that end may log
-    predictor_ = nullptr;
-    runtime_ = nullptr;
+    *gone = {};
   }
 
   std::string folder_;

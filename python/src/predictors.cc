@@ -105,9 +105,10 @@ struct TranslateCall {
   TranslateCall(const Translator& translator, bool imported, const py::dict& keywords)
       : generation(translator.generation()) {
     py::dict others = keywords.attr("copy")();
-    if (const py::object phrases = others.attr("pop")("glossary", py::none()); !phrases.is_none())
-      for (const auto& [source, target] : phrases.cast<py::dict>())
-        glossary.push_back({source.cast<std::string>(), target.cast<std::string>()});
+    const py::object phrases = others.attr("pop")("glossary", py::dict());
+    require(py::isinstance<py::dict>(phrases), "translate: glossary: expected a dict of phrases");
+    for (const auto& [source, target] : phrases.cast<py::dict>())
+      glossary.push_back({utf8_of(source), utf8_of(target)});
     read_keywords(others, "translate", {Walk(options), Walk(options.details), Walk(generation), Walk(line)});
     options.generation = generation;
     options.keep_symbols = line.keep_symbols.value_or(!imported);
@@ -180,12 +181,12 @@ py::list generate(Opened<Generator>& opened, const py::sequence& prompts, size_t
   std::vector<Prompt> all;
   for (const py::handle prompt : prompts) {
     if (!py::isinstance<py::list>(prompt)) {
-      all.push_back({texts_of(py::make_tuple(prompt)).front()});
+      all.push_back({utf8_of(prompt)});
       continue;
     }
     std::vector<ChatMessage> messages;
     for (const py::handle message : prompt)
-      messages.push_back({message["role"].cast<std::string>(), message["content"].cast<std::string>()});
+      messages.push_back({utf8_of(message["role"]), utf8_of(message["content"])});
     all.push_back(generator->chat_prompt(messages));
     options.chat = true;
   }

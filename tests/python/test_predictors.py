@@ -105,6 +105,14 @@ def test_errors_name_the_nearest_option(translator, models):
     for wrong in (5, None, b"a"):
         with pytest.raises(TypeError):
             translator.translate([wrong])
+    with pytest.raises(TypeError):
+        translator.score("ab", "cd")
+    with pytest.raises(TypeError):
+        sixfold.Tokenizer.train("a b")
+    with pytest.raises(sixfold.Error, match="glossary: expected a dict"):
+        translator.translate("a", glossary=["b"])
+    with pytest.raises(TypeError):
+        translator.translate("a", glossary={"b": 3})
     with pytest.raises(UnicodeEncodeError):
         translator.translate("\ud800")
     assert pickle.loads(pickle.dumps(raised.value)).args == raised.value.args
@@ -278,6 +286,10 @@ def test_question_answerer_counts_characters(models):
     answer = answerer.answer("Was wächst?", text)
     assert answer.text == text[answer.begin:answer.end]
     assert [a.text for a in answerer.answer(["Was wächst?"] * 2, text)] == [answer.text] * 2
+    assert [a.text for a in answerer.answer(iter(["Was wächst?"]), text)] == [answer.text]
+    assert answerer.answer(["Was wächst?"] * 2, ["", text])[0].error
+    with pytest.raises(sixfold.Error, match="as many texts"):
+        answerer.answer(["Was wächst?"], [text, text])
 
 
 def test_embedder(models):
