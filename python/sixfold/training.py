@@ -35,6 +35,7 @@ def train(
     ``on_validation`` "update" and "validation", a dict of scores; ``on_samples`` the validation sentences that are shown:
     "input", "output" and "reference". They run on the thread that called. If one raises an exception, or with Ctrl-C,
     the run is saved after the current update, so that ``resume=True`` goes on with it, and the exception is raised.
+    ``sixfold check`` looks at data and settings before a run; this function does not.
     """
 
     def tell(entry: str) -> None:
@@ -46,7 +47,7 @@ def train(
         if found.get("samples") and on_samples:
             on_samples(found["samples"])
 
-    given = dict(config) if isinstance(config, Mapping) else config
+    given = dict(config) if isinstance(config, Mapping) else config and os.fspath(config)
     return core.train(given, keys, output, resume, other_processor, fit, tell)
 
 

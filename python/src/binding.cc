@@ -136,7 +136,9 @@ OptionNode node_of(py::handle value, const std::string& where) { return node_at(
 void read_keywords(const py::dict& keywords, const std::string& where,
                    std::vector<OptionVisitor::Walk> options) {
   Keywords all{std::move(options)};
-  read_options(node_of(keywords, where), all);
+  OptionNode given = node_of(keywords, where);
+  std::erase_if(given.children, [](const auto& child) { return child.second.kind == Kind::null; });
+  read_options(given, all);
 }
 
 std::string utf8_of(py::handle text) {

@@ -35,7 +35,7 @@ void add_study(py::module_& m);
 /// A value of Python as that of a config: None, bool, numbers (numpy's too), str, a path, a list or tuple, or a
 /// dict with keys that are str. `where` begins messages. Throws an input error for anything else.
 OptionNode node_of(py::handle value, const std::string& where);
-/// Reads keyword arguments as fields of some structs. Throws as `read_options`.
+/// Reads keyword arguments as fields of some structs; None is none given. Throws as `read_options`.
 void read_keywords(const py::dict& keywords, const std::string& where,
                    std::vector<OptionVisitor::Walk> options);
 /// A str; what is not valid UTF-8, such as a token that is a part of a character, has U+FFFD in its place.

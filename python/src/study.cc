@@ -133,6 +133,13 @@ py::dict weights(const std::shared_ptr<ModelRuntime>& model) {
   return all;
 }
 
+/// The positions that encodings are asked for.
+int64_t checked(int64_t positions) {
+  require(positions > 0 && positions <= 1 << 20,
+          "position_encodings: expected from 1 to 2^20 positions, found {}", positions);
+  return positions;
+}
+
 py::array_t<float> encodings_of(std::vector<float> values, int64_t width) {
   const py::ssize_t rows = std::ssize(values) / width;
   return array_of(std::move(values), {rows, static_cast<py::ssize_t>(width)});
@@ -143,18 +150,16 @@ py::array_t<float> encodings_of(std::vector<float> values, int64_t width) {
 void add_study(py::module_& m) {
   m.def("attention", attention);
   m.def("position_encodings", [](int64_t positions, int d_model) {
-    require(
-        positions > 0 && positions <= 1 << 20 && d_model > 0 && d_model <= 1 << 16 && d_model % 2 == 0,
-        "position_encodings: expected from 1 to 2^20 positions and an even d_model up to 2^16, found {} and {}",
-        positions, d_model);
+    require(d_model > 0 && d_model <= 4096 && d_model % 2 == 0,
+            "position_encodings: expected an even d_model up to 4096, found {}", d_model);
     Architecture architecture;
     architecture.d_model = d_model;
-    return encodings_of(sinusoidal_encodings(architecture, positions), d_model);
+    return encodings_of(sinusoidal_encodings(architecture, checked(positions)), d_model);
   });
   m.def("run", run);
   m.def("weights", weights);
   m.def("positions_of", [](const std::shared_ptr<ModelRuntime>& model, int64_t positions) {
-    return encodings_of(position_encodings(model->model(), positions), model->config().d_model);
+    return encodings_of(position_encodings(model->model(), checked(positions)), model->config().d_model);
   });
 }
 

@@ -90,6 +90,7 @@ def test_errors_name_the_nearest_option(translator, models):
     with pytest.raises(sixfold.Error, match="unknown key 'beam_sise' .*beam_size") as raised:
         translator.translate(iter([]), beam_sise=3)  # before the first line is asked for
     assert raised.value.fault == "input"
+    assert translator.translate("a", beam_size=None, n_best=None) == translator.translate("a")
     with pytest.raises(sixfold.Error, match="expected a whole number from 1 to 1000, found '0'"):
         translator.translate("a", n_best=0)
     with pytest.raises(sixfold.Error, match="beam_size: expected a whole number, found a list"):

@@ -33,10 +33,10 @@ def test_position_encodings_are_those_of_the_paper():
     angles = position / 10000 ** (2 * i / 8)
     wanted = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(7, 8)
     found = sixfold.position_encodings(7, 8)
-    halves = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
-    assert np.allclose(found, wanted, atol=1e-6) or np.allclose(found, halves, atol=1e-6)
-    with pytest.raises(sixfold.Error):
-        sixfold.position_encodings(0, 8)
+    assert np.allclose(found, wanted, atol=1e-6)
+    for positions, d_model in [(0, 8), (1 << 40, 8), (7, 0), (7, 5), (7, 1 << 20)]:
+        with pytest.raises(sixfold.Error, match="position_encodings: expected"):
+            sixfold.position_encodings(positions, d_model)
 
 
 def test_a_model_can_be_followed_with_numpy(trained):

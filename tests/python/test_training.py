@@ -60,6 +60,8 @@ def test_errors_name_the_key(corpus, tmp_path):
         sixfold.train(CONFIG, output=tmp_path / "run", data=corpus, model={"d_modl": 3})
     with pytest.raises(sixfold.Error, match="train.updates: expected a whole number"):
         sixfold.train(CONFIG, output=tmp_path / "run", data=corpus, train={"updates": "many"})
+    with pytest.raises(TypeError):
+        sixfold.train(3, output=tmp_path / "run")
     with pytest.raises(sixfold.Error, match="keys that are str"):
         sixfold.train({1: 2}, output=tmp_path / "run")
     endless: list = []
