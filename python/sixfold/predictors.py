@@ -225,7 +225,7 @@ class QuestionAnswerer(Predictor):
             read = [text] * len(block) if isinstance(text, str) else text[first : first + len(block)]
             return self._core.answer(block, read, options)  # type: ignore[no-any-return]
 
-        if not isinstance(text, str) and (not isinstance(questions, list) or len(questions) != len(text)):
+        if not isinstance(text, str) and (not isinstance(questions, list) or len(cast("list[str]", questions)) != len(text)):
             raise Error("expected one text, or a list of questions and a list of as many texts")
         return _serve(questions, _is_text(questions), serve)
 
