@@ -2,7 +2,12 @@
 
 #include <cld2/public/compact_lang_det.h>
 #include <cld2/public/encodings.h>
+#include <unicode/uchar.h>
 #include <unicode/uloc.h>
+#include <unicode/utf8.h>
+
+#include <array>
+#include <optional>
 
 namespace sixfold {
 
@@ -19,23 +24,57 @@ std::string base_language(std::string_view code) {
   return base == "nb" || base == "nn" ? "no" : base;
 }
 
+/// A text without the characters for which CLD2 judges no text: controls and what is no character.
+std::string with_characters_only(std::string_view text) {
+  std::string kept;
+  const auto size = static_cast<int32_t>(text.size());
+  for (int32_t i = 0; i < size;) {
+    const int32_t begin = i;
+    UChar32 c = 0;
+    U8_NEXT(text.data(), i, size, c);
+    if (c < 0 || u_charType(c) == U_CONTROL_CHAR || U_IS_UNICODE_NONCHAR(c))
+      kept += ' ';
+    else
+      kept.append(text, static_cast<size_t>(begin), static_cast<size_t>(i - begin));
+  }
+  return kept;
+}
+
+/// What CLD2 finds; nothing if it does not judge the text.
+struct Found {
+  std::array<CLD2::Language, 3> languages{};
+  std::array<int, 3> percents{};
+  std::array<double, 3> scores{};
+  bool sure = false;
+};
+
+std::optional<Found> judged(std::string_view text, const CLD2::CLDHints& hints, bool few_words) {
+  Found found;
+  int bytes = 0, valid = 0;
+  CLD2::ExtDetectLanguageSummaryCheckUTF8(text.data(), static_cast<int>(text.size()), /*is_plain_text=*/true,
+                                          &hints, few_words ? CLD2::kCLDFlagBestEffort : 0,
+                                          found.languages.data(), found.percents.data(), found.scores.data(),
+                                          nullptr, &bytes, &found.sure, &valid);
+  if (static_cast<size_t>(valid) < text.size()) return {};  // it has then set no other result
+  return found;
+}
+
 }  // namespace
 
 LanguageShares find_languages(std::string_view text, const std::string& hint, bool few_words) {
   const CLD2::Language hinted = hint.empty() ? CLD2::UNKNOWN_LANGUAGE : CLD2::GetLanguageFromName(hint.c_str());
   const CLD2::CLDHints hints{nullptr, nullptr, CLD2::UNKNOWN_ENCODING, hinted};
-  CLD2::Language languages[3];
-  int percents[3], bytes = 0, valid = 0;
-  double scores[3];
+  std::optional<Found> found = judged(text, hints, few_words);
+  if (!found) found = judged(with_characters_only(text), hints, few_words);
   LanguageShares shares;
-  CLD2::ExtDetectLanguageSummaryCheckUTF8(text.data(), static_cast<int>(text.size()), /*is_plain_text=*/true,
-                                          &hints, few_words ? CLD2::kCLDFlagBestEffort : 0, languages, percents,
-                                          scores, nullptr, &bytes, &shares.sure, &valid);
-  for (int i = 0; i < 3; ++i) {
-    std::string code = CLD2::LanguageCode(languages[i]);
+  if (!found) return shares;
+  shares.sure = found->sure;
+  for (size_t i = 0; i < found->languages.size(); ++i) {
+    std::string code = CLD2::LanguageCode(found->languages[i]);
     if (code == "iw") code = "he";
-    if (code != "un" && percents[i] > 0)
-      shares.languages.push_back({std::move(code), percents[i], scores[i], languages[i] == hinted});
+    if (code != "un" && found->percents[i] > 0)
+      shares.languages.push_back(
+          {std::move(code), found->percents[i], found->scores[i], found->languages[i] == hinted});
   }
   return shares;
 }

@@ -218,9 +218,9 @@ TEST_F(TrainerTest, ResumesFromAnOlderState) {
 TEST_F(TrainerTest, MoreMinutesAreMoreUpdates) {
   options_.train.updates = 0;
   options_.train.minutes = 0.01;
-  const int64_t first = train(options_, {.run = run("a")}).updates;
+  const int64_t first = train(options_, {.run = run("a"), .clock = counting_clock(0.01)}).updates;
   options_.train.minutes = 0.04;
-  EXPECT_GT(train(options_, {.run = run("a"), .resume = true}).updates, first);
+  EXPECT_GT(train(options_, {.run = run("a"), .resume = true, .clock = counting_clock(0.01)}).updates, first);
 }
 
 /// A plan that a killed run had logged after its newest checkpoint is obeyed.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -25,6 +26,11 @@ inline void write_text(const std::string& source, const std::string& target, int
 
 inline TrainOutcome train(const TranslationOptions& options, const TrainRequest& request) {
   return train(TranslationConfig(options), request);
+}
+
+/// A clock by which `step` seconds pass from one reading to the next, on any machine.
+inline std::function<double()> counting_clock(double step) {
+  return [step, time = 0.0]() mutable { return time += step; };
 }
 
 class TrainerTest : public testing::Test {

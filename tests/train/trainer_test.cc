@@ -264,7 +264,7 @@ TEST_F(TrainerTest, PatienceEndsTheRun) {
 TEST_F(TrainerTest, MinutesBecomeUpdates) {
   options_.train.updates = 0;
   options_.train.minutes = 0.02;
-  const TrainOutcome outcome = train(options_, {.run = run("a")});
+  const TrainOutcome outcome = train(options_, {.run = run("a"), .clock = counting_clock(0.02)});
   EXPECT_GE(outcome.updates, 10);
   const auto state = nlohmann::json::parse(read_file(outcome.checkpoint + "/state.json"));
   EXPECT_EQ(state.at("last_update"), outcome.updates);
