@@ -50,6 +50,7 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 std::string key_of(const std::string& assignment) { return assignment.substr(0, assignment.find('=')); }
+bool has_value(const std::string& assignment) { return assignment.find('=') != std::string::npos; }
 
 /// The options of a run that has begun; none if there is no such run.
 std::optional<OptionNode> options_of(const std::string& run) {
@@ -80,7 +81,8 @@ std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const Si
     std::set<std::string> keys;
     for (const SizeChoice& row : table)
       for (const std::string_view together : row.options)
-        for (const std::string& assignment : words_of(together)) keys.insert(key_of(assignment));
+        for (const std::string& assignment : words_of(together))
+          if (has_value(assignment)) keys.insert(key_of(assignment));
     for (const std::string& key : keys)
       if (const OptionNode* node = begun->find_path(key); node && !given(key))
         chosen.push_back(fmt::format("{}={}", key, value_text(*node)));
@@ -89,7 +91,7 @@ std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const Si
   for (const std::string_view together : best->options) {
     const std::vector<std::string> assignments = words_of(together);
     if (std::ranges::none_of(assignments, [&](const std::string& a) { return given(key_of(a)); }))
-      chosen.insert(chosen.end(), assignments.begin(), assignments.end());
+      std::ranges::copy_if(assignments, std::back_inserter(chosen), has_value);
   }
   return chosen;
 }

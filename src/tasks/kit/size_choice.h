@@ -13,7 +13,8 @@ namespace sixfold {
 struct SizeChoice {
   /// What the row needs: operations that the minutes of the run allow, in 1e12, and training data in megabytes.
   double operations, megabytes;
-  /// Assignments such as "model.d_model=128". Of those in one text, separated by spaces, all are made or none.
+  /// Assignments such as "model.d_model=128", separated by spaces. Those of one text are made if the config
+  /// gives none of their options, nor any that stands among them without a value.
   std::vector<std::string_view> options;
 };
 

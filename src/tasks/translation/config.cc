@@ -43,9 +43,8 @@ std::span<const SizeChoice> TranslationOptions::sizes() {
                              one_layer = "model.encoder_layers=1 model.decoder_layers=1",
                              two_layers = "model.encoder_layers=2 model.decoder_layers=2",
                              few_tokens =
-                                 "tokenizer.source= tokenizer.kind=sentencepiece tokenizer.vocab_size=2000",
-                             tokens =
-                                 "tokenizer.source= tokenizer.kind=sentencepiece tokenizer.vocab_size=4000",
+                                 "tokenizer.source tokenizer.kind=sentencepiece tokenizer.vocab_size=2000",
+                             tokens = "tokenizer.source tokenizer.kind=sentencepiece tokenizer.vocab_size=4000",
                              batch = "data.batch_tokens=1024",
                              rate = "schedule.kind=cosine schedule.learning_rate=3e-3";
   constexpr double small_text = 0, large_text = 1;  // MB

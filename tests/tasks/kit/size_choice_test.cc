@@ -26,9 +26,10 @@ class SizeChoiceTest : public testing::Test {
   /// minutes of a thread, and the last of them 1 MB.
   Chosen choose(const std::string& text, const std::string& files, const std::string& run = "") const {
     const double minute = 60 * training_rate(Precision::fp32) / 1e12;
-    const SizeChoice table[] = {{0, 0, {"model.d_model=16", "data.batch_tokens=1"}},
-                                {minute, 0, {"model.d_model=32", "data.batch_tokens=2"}},
-                                {10 * minute, 1, {"model.d_model=64", "model.dropout=0.3 model.norm=rms"}}};
+    const SizeChoice table[] = {
+        {0, 0, {"model.d_model=16", "data.batch_tokens=1"}},
+        {minute, 0, {"model.d_model=32", "data.batch_tokens=2"}},
+        {10 * minute, 1, {"model.d_model=64", "model.activation model.dropout=0.3 model.norm=rms"}}};
     OptionNode root = parse_yaml_options(text, "c.yaml");
     set_option(root, "train.threads=1");
     set_option(root, "train.precision=fp32");
@@ -61,6 +62,8 @@ TEST_F(SizeChoiceTest, LeavesWhatIsGiven) {
   EXPECT_EQ(choose("train: {minutes: 1}\ndata: {batch_tokens: 9}", "half"), Chosen{"model.d_model=32"});
   EXPECT_EQ(choose("train: {minutes: 10}\nmodel: {norm: rms}", "large"), Chosen{"model.d_model=64"})
       << "dropout and norm go together";
+  EXPECT_EQ(choose("train: {minutes: 10}\nmodel: {activation: gelu}", "large"), Chosen{"model.d_model=64"})
+      << "they are not for a given activation";
   for (const char* size :
        {"model: {preset: small}", "model: {d_model: 8}", "model: {heads: 2}", "model: {d_ff: 9}",
         "model: {encoder_layers: 1}", "model: {decoder_layers: 1}", "start: {model: m}"})
