@@ -15,7 +15,7 @@ _SEED = 12345  # of sacreBLEU's bootstrap
 
 
 class Signature:
-    """The settings of a score: ``nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:sixfold-0.2.0``."""
+    """The settings of a score: ``nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:sixfold-0.3.0``."""
 
     def __init__(self, text: str) -> None:
         self._text = text

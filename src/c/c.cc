@@ -22,11 +22,6 @@
 
 namespace sixfold {
 
-static void visit(OptionVisitor& v, RuntimeOptions& o) {
-  v.field("threads", o.threads, "number of threads of one call; 0: all processor cores", between(0, 1024));
-  v.field("precision", o.weights, "type of matrix products");
-}
-
 static void visit(OptionVisitor& v, TrainRequest& o) {
   v.field("resume", o.resume, "resume from the newest checkpoint");
   v.field("other_processor", o.other_processor, "also on another instruction set");

@@ -23,7 +23,7 @@ extern "C" {
 
 #define SIXFOLD_ABI 1
 
-/* The SIXFOLD_ABI of the library, and its version, such as "0.2.0". */
+/* The SIXFOLD_ABI of the library, and its version, such as "0.3.0". */
 int sixfold_abi(void);
 const char* sixfold_version(void);
 

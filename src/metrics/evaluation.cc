@@ -1,6 +1,7 @@
 #include "metrics/evaluation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -46,21 +47,71 @@ std::vector<double> mean_samples(std::span<const SystemScore> runs) {
   return means;
 }
 
+namespace {
+
+/// What the scores of two systems become when they swap outputs.
+class SwappedOutputs {
+ public:
+  SwappedOutputs(const Metric& metric, const SystemScore& first, const SystemScore& second)
+      : metric_(metric), outputs_(std::ssize(first.statistics)), first_(metric), second_(metric) {
+    std::vector<double> more(metric.size());  // by which an output of the second system adds more to the sums
+    for (size_t i = 0; i < first.statistics.size(); ++i) {
+      const MetricStatistics &one = first.statistics[i], &other = second.statistics[i];
+      first_.add(one);
+      second_.add(other);
+      for (size_t k = 0; k < one.amounts.size(); ++k) more[place(one, k)] -= one.amounts[k];
+      for (size_t k = 0; k < other.amounts.size(); ++k) more[place(other, k)] += other.amounts[k];
+      for (const MetricStatistics* statistics : {&one, &other})
+        for (size_t k = 0; k < statistics->amounts.size(); ++k)
+          if (double& change = more[place(*statistics, k)]; change != 0)
+            changes_.push_back({place(*statistics, k), std::exchange(change, 0)});
+      ends_.push_back(changes_.size());
+    }
+  }
+
+  /// The score of the second less that of the first.
+  double difference(const std::vector<bool>& swapped) const {
+    std::vector<double> first(first_.sums().begin(), first_.sums().end()),
+        second(second_.sums().begin(), second_.sums().end());
+    std::vector<double> all(first.size());
+    for (size_t i = 0, change = 0; i < ends_.size(); ++i) {
+      if (swapped[i])
+        for (; change < ends_[i]; ++change) all[changes_[change].place] += changes_[change].amount;
+      change = ends_[i];
+    }
+    for (size_t k = 0; k < all.size(); ++k) first[k] += all[k], second[k] -= all[k];
+    return metric_.score(second, outputs_) - metric_.score(first, outputs_);
+  }
+
+ private:
+  struct Change {
+    size_t place;
+    double amount;
+  };
+
+  static size_t place(const MetricStatistics& statistics, size_t k) {
+    return statistics.places.empty() ? k : statistics.places[k];
+  }
+
+  const Metric& metric_;
+  int64_t outputs_;
+  MetricSums first_, second_;
+  std::vector<Change> changes_;  ///< of each output, those that are not 0
+  std::vector<size_t> ends_;     ///< where those of each output end
+};
+
+}  // namespace
+
 SystemDifference compare_systems(const Metric& metric, std::span<const SystemScore> first,
                                  std::span<const SystemScore> second, const RandomizationOptions& options) {
   const std::vector<double> first_scores = scores_of(first), second_scores = scores_of(second);
-  const size_t pairs = std::min(first.size(), second.size()), sentences = first[0].statistics.size();
+  const size_t sentences = first[0].statistics.size();
+  std::vector<SwappedOutputs> pairs;
+  for (size_t run = 0; run < std::min(first.size(), second.size()); ++run)
+    pairs.emplace_back(metric, first[run], second[run]);
   const auto shuffled_difference = [&](const std::vector<bool>& swapped) {
     double sum = 0;
-    for (size_t run = 0; run < pairs; ++run) {
-      MetricSums a(metric), b(metric);
-      for (size_t i = 0; i < sentences; ++i) {
-        const MetricStatistics &one = first[run].statistics[i], &other = second[run].statistics[i];
-        a.add(swapped[i] ? other : one);
-        b.add(swapped[i] ? one : other);
-      }
-      sum += b.score() - a.score();
-    }
+    for (const SwappedOutputs& pair : pairs) sum += pair.difference(swapped);
     return sum;
   };
   SystemDifference found{.difference = mean_of(second_scores) - mean_of(first_scores),

@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "data/file_stamps.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/provenance.h"
 #include "train/checkpoint.h"
@@ -17,7 +18,7 @@ namespace sixfold {
 namespace {
 
 constexpr std::string_view precision = "precision", instruction_set = instruction_set_condition,
-                           version = "version", text = "text", validation = "validation",
+                           version = "version", text = text_condition, validation = "validation",
                            tokenizer = "tokenizer", shards = "shards", changes = "changes";
 
 /// "cpu, AVX3", and the instructions of bf16 products.
@@ -59,6 +60,9 @@ void describe_changes(const nlohmann::json& changed, RunConditions& found) {
   }
 }
 
+/// The texts by their hashes, as records of trainings have them.
+std::string text_by_hashes(const std::string& hashes) { return hashes.empty() ? "" : hash_hex(hashes); }
+
 /// The conditions that a model folder of a run records; `state` is that of the newest checkpoint, if there is
 /// one.
 RunConditions recorded_conditions(const std::string& folder, const TrainingState* state) {
@@ -76,7 +80,7 @@ RunConditions recorded_conditions(const std::string& folder, const TrainingState
   std::string hashes;
   for (const nlohmann::json& file : step.value("text", nlohmann::json::array()))
     hashes += file.value("hash", "");
-  if (!hashes.empty()) set(text, hash_hex(hashes));
+  set(text, text_by_hashes(hashes));
   const ModelConfig model = load_model_config(folder);
   set(tokenizer,
       model.source_tokenizer_hash +
@@ -138,6 +142,19 @@ RunConditions conditions_of(const TaskConfig& config, const std::string& run, bo
   } catch (const Error&) {
     return {};
   }
+}
+
+std::string text_condition_of_new_run(const TaskConfig& config) {
+  const OptionNode options = run_options(config);
+  const OptionNode* const files = options.find_path("data.train");
+  if (!files) return {};
+  std::string hashes;
+  try {
+    for (const auto& [none, file] : files->children) hashes += stamp_of(file.text).hash;
+  } catch (const Error&) {  // training will say so
+    return {};
+  }
+  return text_by_hashes(hashes);
 }
 
 std::vector<const Condition*> unstated_differences(const TaskConfig& first_config, const RunConditions& first,

@@ -20,6 +20,9 @@ struct Condition {
 /// Of another one, a run can be resumed by request (`TrainRequest::other_processor`).
 inline constexpr std::string_view instruction_set_condition = "instruction_set";
 
+/// The training text, which is known of runs that have begun.
+inline constexpr std::string_view text_condition = "text";
+
 /// All conditions.
 const std::vector<Condition>& conditions();
 
@@ -30,6 +33,10 @@ using RunConditions = std::map<std::string, std::string, std::less<>>;
 /// (`is_finished`); those of its newest checkpoint, with what resuming would change; or else those of a run
 /// that begins now. None if its files are damaged, which training reports.
 RunConditions conditions_of(const TaskConfig& config, const std::string& run, bool finished);
+
+/// The condition `text_condition` of a run that would begin now, whose files are read. Empty if one can't be
+/// read, or if the task has no text.
+std::string text_condition_of_new_run(const TaskConfig& config);
 
 /// The conditions in which two runs differ although their configs do not differ in keys that state them.
 /// Conditions that are not known of both are left out.

@@ -306,6 +306,21 @@ TEST_F(SweepCommand, RowsThatDifferInWhatIsNotStatedAreRefused) {
   expect_error(sweep(command + " --may-differ weather"), "--may-differ");
 }
 
+/// Before a row is trained for nothing.
+TEST_F(SweepCommand, ATextThatWasChangedMeanwhileIsNoticedFirst) {
+  const std::string command = sweep_ + " --set train.updates=2";
+  ASSERT_EQ(sweep(command).status, 0);
+  fs::remove_all(output_ + "/base");
+  fs::remove_all(output_ + "/wide");
+  write_file_atomically(folder_ / "train.a", "a b c\n" + read_file(folder_ / "train.a"));
+  write_file_atomically(folder_ / "train.b", "a b c\n" + read_file(folder_ / "train.b"));
+  expect_error(sweep(command + " --may-differ changes"),
+               output_ + "/base and " + output_ + "/heads-1 differ in the training text (");
+  EXPECT_FALSE(fs::exists(output_ + "/base"));
+  const Outcome allowed = sweep(command + " --may-differ text");
+  EXPECT_EQ(allowed.status, 0) << allowed.text;
+}
+
 TEST_F(SweepCommand, AFailureDoesNotStopTheOthers) {
   fs::create_directory(folder_ / "recipes");
   const auto write = [&](const std::string& name, const std::string& change) {
