@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <new>
 #include <set>
@@ -79,7 +78,7 @@ class Sweep {
   template <class Action>
   void attempt(const Training& training, const Action& action);
   void require_same_settings() const;
-  void learn_conditions();
+  static void learn_text(Training& training);
   void require_comparable();
   void require_alike(const Training& first, const Training& second);
   void train_run(Training& training);
@@ -160,7 +159,10 @@ void Sweep::run() {
       "another sweep is running in this folder; wait until it ends, or give another --output");
   note_interrupts();
   require_same_settings();
-  learn_conditions();
+  for (Training& training : trainings_) {
+    training.finished = is_finished(*training.config, run_of(training).run);
+    training.conditions = conditions_of(*training.config, run_of(training).run, training.finished);
+  }
   require_comparable();
   for (const Training& training : trainings_) {
     if (!training.finished) continue;
@@ -170,6 +172,8 @@ void Sweep::run() {
   write_table();
   for (Training& training : trainings_) {
     if (training.finished) continue;
+    learn_text(training);
+    require_comparable();
     log_info("{}", progress(training));
     attempt(training, [&] {
       train_run(training);
@@ -192,23 +196,10 @@ void Sweep::require_same_settings() const {
   }
 }
 
-/// If some runs have begun, the others are known to differ from them in their text before they are trained.
-void Sweep::learn_conditions() {
-  for (Training& training : trainings_) {
-    training.finished = is_finished(*training.config, run_of(training).run);
-    training.conditions = conditions_of(*training.config, run_of(training).run, training.finished);
-  }
-  const auto has_text = [](const Training& training) { return training.conditions.contains(text_condition); };
-  if (std::ranges::none_of(trainings_, has_text)) return;
-  std::map<std::string, std::string> texts;  // by the names of their files
-  for (Training& training : trainings_) {
-    if (has_text(training)) continue;
-    const OptionNode options = training.config->options();
-    const OptionNode* const files = options.find_path("data.train");
-    const auto [text, is_new] = texts.try_emplace(files ? value_text(*files) : "");
-    if (is_new) text->second = text_condition_of_new_run(*training.config);
-    if (!text->second.empty()) training.conditions.emplace(text_condition, text->second);
-  }
+/// So that a text that has changed since other rows were trained is noticed before this one is.
+void Sweep::learn_text(Training& training) {
+  if (const std::string text = text_condition_of_new_run(*training.config); !text.empty())
+    training.conditions.emplace(text_condition, text);  // unless the run has begun
 }
 
 /// Rows are compared with the first, and trainings of a row with its first.
