@@ -18,9 +18,9 @@ struct LanguageShares {
   bool sure = false;  ///< whether CLD2 calls the result reliable; of a few words it seldom is
 };
 
-/// Finds the languages of a text; controls and invalid UTF-8 are spaces to it. `hint`: the code of the language in which it
-/// probably is; CLD2 then finds it in most short texts of the same script. `few_words`: guess where there is
-/// little to tell by.
+/// Finds the languages of a text; controls and invalid UTF-8 are spaces to it. `hint`: the code of the language
+/// in which it probably is; CLD2 then finds it in most short texts of the same script. `few_words`: guess where
+/// there is little to tell by.
 LanguageShares find_languages(std::string_view text, const std::string& hint = "", bool few_words = false);
 
 /// Whether CLD2 knows a code ("en", "pt-BR").
