@@ -77,6 +77,12 @@ def _only(**settings: tuple[object, object]) -> None:
             raise Error(f"{name}={given!r}: sixfold has {name}={supported!r} only")
 
 
+def _streams(references: Lines) -> list[list[str]]:
+    if isinstance(references, str):
+        raise Error("expected a list of references for the sentence, found a str")
+    return [[one] for one in references]
+
+
 class _Metric:
     _core: core.Metric
     _references: Sequence[Lines] | None = None
@@ -87,6 +93,8 @@ class _Metric:
         right = self._references if references is None else references
         if right is None or isinstance(hypotheses, str) or any(isinstance(stream, str) for stream in right):
             raise Error("expected a list of hypotheses and a list of lists of references: references[k][i]")
+        if not 1 <= samples <= 1_000_000:
+            raise Error(f"n_bootstrap is {samples}; it is 1 (none) or the number of samples, at most 1000000")
         self._nrefs, self._samples = len(right), samples
         score, sums, details, mean, interval = self._core.score(list(hypotheses), [list(s) for s in right], samples, _SEED)
         return (sums, score, details, *((mean, interval) if samples > 1 else ()))
@@ -117,7 +125,7 @@ class BLEU(_Metric):
 
     def sentence_score(self, hypothesis: str, references: Lines) -> BLEUScore:
         """The score of one sentence."""
-        return self.corpus_score([hypothesis], [[one] for one in references])
+        return self.corpus_score([hypothesis], _streams(references))
 
 
 class CHRF(_Metric):
@@ -138,7 +146,7 @@ class CHRF(_Metric):
 
     def sentence_score(self, hypothesis: str, references: Lines) -> CHRFScore:
         """The score of one sentence."""
-        return self.corpus_score([hypothesis], [[one] for one in references])
+        return self.corpus_score([hypothesis], _streams(references))
 
 
 def corpus_bleu(

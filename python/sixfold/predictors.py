@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import operator
 import os
 import time
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Sequence, Union, cast, overload
@@ -40,16 +41,21 @@ _PATIENCE = 0.05  # seconds
 
 
 def _stream(inputs: Iterator[Any], serve: Batch) -> Iterator[Any]:
-    """Serves inputs in blocks, which grow as long as inputs come at once, so that none waits for a slow one after it."""
+    """Serves inputs in blocks, which grow as long as inputs come at once."""
     first, most = 0, 1
     while True:
         end = time.monotonic() + _PATIENCE
         block: list[Any] = []
-        for one in itertools.islice(inputs, most):
-            block.append(one)
-            if time.monotonic() > end:
-                most = 0
-                break
+        try:
+            for one in itertools.islice(inputs, most):
+                block.append(one)
+                if time.monotonic() > end:
+                    most = 0
+                    break
+        except Exception:
+            if block:
+                yield from serve(block, first)
+            raise
         if not block:
             return
         yield from serve(block, first)
@@ -75,6 +81,14 @@ def _is_text(value: Any) -> bool:
 
 def _is_image(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike, np.ndarray))
+
+
+def _ids(ids: Any, vocab_size: int = 2**31) -> list[int]:
+    found = [operator.index(one) for one in ids]
+    for one in found:
+        if not 0 <= one < vocab_size:
+            raise Error(f"{one} is not the id of a token")
+    return found
 
 
 class Predictor:
@@ -112,7 +126,8 @@ class Predictor:
         ``source``, ``target``: ids as the encoder and the decoder read them, with the tokens around a text; None for a
         part that the model has not got.
         """
-        states, attention = core.run(self._core.runtime(), source, target)
+        states, attention = core.run(
+            self._core.runtime(), None if source is None else _ids(source), None if target is None else _ids(target))
 
         def stack(kind: str) -> FloatArray | None:
             layers = [layer for of, _, layer in states if of == kind]
@@ -139,8 +154,10 @@ class Translator(Predictor):
         return _serve(lines, _is_text(lines), lambda block, first: self._core.translate(block, first, options))
 
     def score(self, sources: Sequence[str], targets: Sequence[str], **options: Unpack[options.TranslateOptions]) -> list[Translation]:
-        """Scores given translations, with the same outputs as for the model's own."""
-        return self._core.score(sources, targets, options)  # type: ignore[no-any-return]
+        """Scores given translations, with the same outputs as for the model's own. Settings of search have no effect."""
+        if isinstance(sources, str) or isinstance(targets, str):
+            raise TypeError("expected lists of sources and targets, found a str")
+        return self._core.score(list(sources), list(targets), options)  # type: ignore[no-any-return]
 
     @property
     def languages(self) -> list[str]:
@@ -225,7 +242,7 @@ class QuestionAnswerer(Predictor):
             read = [text] * len(block) if isinstance(text, str) else text[first : first + len(block)]
             return self._core.answer(block, read, options)  # type: ignore[no-any-return]
 
-        if not isinstance(text, str) and (not isinstance(questions, list) or len(cast("list[str]", questions)) != len(text)):
+        if not isinstance(text, str) and (not isinstance(questions, (list, tuple)) or len(cast("list[str]", questions)) != len(text)):
             raise Error("expected one text, or a list of questions and a list of as many texts")
         return _serve(questions, _is_text(questions), serve)
 
@@ -266,10 +283,6 @@ class Captioner(Predictor):
         return self._core.attention(image, layer)  # type: ignore[no-any-return]
 
 
-def _ids(ids: Any) -> list[int]:
-    return [int(one) for one in ids]
-
-
 class Tokenizer:
     """Converts text to ids and back. ``path``: a file of a tokenizer, or a model folder, of which ``side`` names one."""
 
@@ -294,11 +307,11 @@ class Tokenizer:
     def encode(self, texts: list[str]) -> list[list[int]]: ...
     def encode(self, texts: str | list[str]) -> list[int] | list[list[int]]:
         """The ids of a text, or of each text of a list, without start and end token."""
-        return self._core.encode([texts])[0] if isinstance(texts, str) else self._core.encode(texts)
+        return self._core.encode([texts])[0] if isinstance(texts, str) else self._core.encode(list(texts))
 
     def decode(self, ids: Sequence[int] | NDArray[np.integer[Any]]) -> str:
         """The text of ids. Control tokens are dropped."""
-        return self._core.decode(_ids(ids))
+        return self._core.decode(_ids(ids, len(self)))
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of a text, as the vocabulary has them."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import core
+from .errors import Error
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,7 @@ def attention(
     q: [n, heads * d_k], k: [m, heads * d_k], v: [m, heads * d_v]. ``causal``: a query attends to the keys up to its own
     place; then n = m. Returns the output [n, heads * d_v] and the attention weights [heads, n, m].
     """
-    return core.attention(np.asarray(q), np.asarray(k), np.asarray(v), heads, causal)
+    return core.attention(*(np.asarray(one, dtype=np.float64) for one in (q, k, v)), heads, causal)
 
 
 def position_encodings(positions: int, d_model: int) -> FloatArray:
@@ -33,5 +34,9 @@ def position_encodings(positions: int, d_model: int) -> FloatArray:
 def cosine(a: ArrayLike, b: ArrayLike) -> float:
     """The cosine of the angle between two vectors, from -1 to 1; 0 if one of them is zero."""
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    length = float(np.linalg.norm(x) * np.linalg.norm(y))
-    return float(x @ y) / length if length else 0.0
+    if x.ndim != 1 or x.shape != y.shape:
+        raise Error(f"cosine: expected two vectors of one size, found shapes {x.shape} and {y.shape}")
+    if not x.any() or not y.any():
+        return 0.0
+    x, y = (one / np.abs(one).max() for one in (x, y))  # whose squares do not overflow
+    return float(np.clip(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)), -1, 1))

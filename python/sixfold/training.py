@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 from typing import Any, Callable, Mapping
 
 from . import core
 from .results import TrainResult
+
+_ARGUMENTS = ("output", "resume", "other_processor", "fit", "on_progress", "on_validation", "on_samples")
 
 Entry = dict[str, Any]
 Callback = Callable[[Entry], object]
@@ -38,6 +41,13 @@ def train(
     ``sixfold check`` looks at data and settings before a run; this function does not.
     """
 
+    for name, value in keys.items():
+        near = difflib.get_close_matches(name, _ARGUMENTS, 1, 0.8)
+        if near or callable(value):
+            raise TypeError(f"train() has no argument {name!r}{f'; did you mean {near[0]!r}?' if near else ''}")
+    if config is not None and not isinstance(config, (str, os.PathLike, Mapping)):
+        raise TypeError(f"config is a {type(config).__name__}; give a dict, or the path of a file")
+
     def tell(entry: str) -> None:
         found: Entry = json.loads(entry)
         if "loss" in found and on_progress:
@@ -47,8 +57,8 @@ def train(
         if found.get("samples") and on_samples:
             on_samples(found["samples"])
 
-    given = dict(config) if isinstance(config, Mapping) else config and os.fspath(config)
-    return core.train(given, keys, output, resume, other_processor, fit, tell)
+    given = dict(config) if isinstance(config, Mapping) else None if config is None else os.fspath(config)
+    return core.train(given, keys, os.fspath(output), resume, other_processor, fit, tell)
 
 
 def default_config(task: str = "translation") -> dict[str, Any]:

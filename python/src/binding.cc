@@ -49,18 +49,23 @@ OptionNode node_at(py::handle value, const std::string& where, const std::string
   if (py::isinstance<py::bool_>(value)) {
     set(Kind::plain, value.cast<bool>() ? "true" : "false");
   } else if (py::isinstance<py::str>(value)) {
-    set(Kind::quoted, value.cast<std::string>());
+    set(Kind::quoted, utf8_of(value));
   } else if (py::isinstance<py::dict>(value)) {
     node.kind = Kind::map;
     for (const auto& [own, child] : value.cast<py::dict>()) {
-      require(py::isinstance<py::str>(own), "{}: {}: expected keys that are str, found {}", where, key,
-              text_as(own));
-      const std::string name = own.cast<std::string>();
+      if (!py::isinstance<py::str>(own))
+        throw_input_error("{}: {}expected keys that are str, found {}", where, key.empty() ? "" : key + ": ",
+                          text_as(own));
+      const std::string name = utf8_of(own);
       node.children.emplace_back(name, node_at(child, where, key.empty() ? name : key + "." + name, depth + 1));
     }
   } else if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
     node.kind = Kind::list;
     for (const py::handle child : value) node.children.emplace_back("", node_at(child, where, key, depth + 1));
+  } else if (py::hasattr(value, "tolist")) {  // an array or a number of numpy
+    return node_at(value.attr("tolist")(), where, key, depth + 1);
+  } else if (py::isinstance<py::sequence>(value) && !py::isinstance<py::bytes>(value)) {
+    return node_at(py::list(py::reinterpret_borrow<py::object>(value)), where, key, depth + 1);
   } else if (py::hasattr(value, "__fspath__")) {
     set(Kind::quoted, text_as(value.attr("__fspath__")()));
   } else if (PyIndex_Check(value.ptr())) {
@@ -81,6 +86,26 @@ struct Keywords {
 void visit(OptionVisitor& v, Keywords& all) {
   for (const OptionVisitor::Walk& part : all.parts) part(v);
 }
+
+/// As `py::gil_scoped_release`, for threads that Python does not wait for when it ends: it would end such a
+/// thread within its destructor, which ends the process with an error.
+class ReleasedGil {
+ public:
+  ReleasedGil() = default;
+  ReleasedGil(const ReleasedGil&) = delete;
+  ReleasedGil& operator=(const ReleasedGil&) = delete;
+  ~ReleasedGil() {
+#if PY_VERSION_HEX >= 0x030D0000
+    while (Py_IsFinalizing()) pause();
+#else
+    while (_Py_IsFinalizing()) pause();
+#endif
+    PyEval_RestoreThread(state_);
+  }
+
+ private:
+  PyThreadState* state_ = PyEval_SaveThread();
+};
 
 /// A thread that does the work of one call after the other: starting one for each would take longer than to
 /// translate a short sentence.
@@ -155,7 +180,13 @@ std::vector<std::string> texts_of(const py::sequence& list) {
   if (PyUnicode_Check(list.ptr())) throw py::type_error("expected a list of str, found str");
   std::vector<std::string> texts;
   texts.reserve(list.size());
-  for (const py::handle text : list) texts.push_back(utf8_of(text));
+  for (const py::handle text : list) {
+    if (!PyUnicode_Check(text.ptr()))
+      throw py::type_error(fmt::format("expected a list of str, found {} at place {}",
+                                       py::str(py::type::handle_of(text).attr("__name__")).cast<std::string>(),
+                                       texts.size()));
+    texts.push_back(utf8_of(text));
+  }
   return texts;
 }
 
@@ -194,7 +225,7 @@ void Call::wait_for(const std::function<void(Call&)>& work) {
   for (bool ended = false; !ended;) {
     const std::function<void()>* asked = nullptr;
     {
-      const py::gil_scoped_release free;
+      const ReleasedGil free;
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return ended_ || asked_; });
       ended = ended_;

@@ -12,7 +12,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -113,7 +112,7 @@ class Opened {
   Opened(std::string folder, const RuntimeOptions& options) : folder_(std::move(folder)), options_(options) {
     open();
   }
-  ~Opened() { close(); }
+  ~Opened() { close({std::move(predictor_), std::move(runtime_)}, process_); }
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
 
@@ -132,20 +131,21 @@ class Opened {
       auto model = open_model(folder_, options_);
       return std::pair(std::make_shared<const P>(model), model);
     });
-    close();  // what another thread may have opened meanwhile, too
-    std::tie(predictor_, runtime_) = std::move(opened);
-    process_ = getpid();
+    // Another thread may have opened it meanwhile, and may use what it opened.
+    const pid_t process = std::exchange(process_, getpid());
+    std::swap(predictor_, opened.first);
+    std::swap(runtime_, opened.second);
+    close(std::move(opened), process);
   }
-  void close() {
-    if (!runtime_) return;
-    const auto gone = std::make_shared<std::pair<std::shared_ptr<const P>, std::shared_ptr<ModelRuntime>>>(
-        std::move(predictor_), std::move(runtime_));
-    if (process_ != getpid()) {
-      new auto(gone);  // its threads, which would be waited for, are those of the parent
+  using Model = std::pair<std::shared_ptr<const P>, std::shared_ptr<ModelRuntime>>;
+  static void close(Model model, pid_t process) {
+    if (!model.second) return;
+    if (process != getpid()) {
+      new Model(std::move(model));  // its threads, which would be waited for, are those of the parent
       return;
     }
     const py::gil_scoped_release free;  // threads that end may log
-    *gone = {};
+    model = {};
   }
 
   std::string folder_;

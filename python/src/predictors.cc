@@ -105,10 +105,12 @@ struct TranslateCall {
   TranslateCall(const Translator& translator, bool imported, const py::dict& keywords)
       : generation(translator.generation()) {
     py::dict others = keywords.attr("copy")();
-    const py::object phrases = others.attr("pop")("glossary", py::dict());
-    require(py::isinstance<py::dict>(phrases), "translate: glossary: expected a dict of phrases");
-    for (const auto& [source, target] : phrases.cast<py::dict>())
-      glossary.push_back({utf8_of(source), utf8_of(target)});
+    const py::object phrases = others.attr("pop")("glossary", py::none());
+    require(phrases.is_none() || py::hasattr(phrases, "keys"),
+            "translate: glossary: expected a dict of phrases");
+    if (!phrases.is_none())
+      for (const auto& [source, target] : py::dict(phrases))
+        glossary.push_back({utf8_of(source), utf8_of(target)});
     read_keywords(others, "translate", {Walk(options), Walk(options.details), Walk(generation), Walk(line)});
     options.generation = generation;
     options.keep_symbols = line.keep_symbols.value_or(!imported);
@@ -144,6 +146,9 @@ py::list score(Opened<Translator>& opened, const py::sequence& sources, const py
                const py::dict& keywords) {
   const auto translator = opened.get();
   TranslateCall asked(*translator, opened.imported(), keywords);
+  require(!asked.options.constraints && asked.options.n_best == 1 && !asked.options.details.search,
+          "score: n_best, search, prefix, phrases, banned_phrases and glossary are for translations that the "
+          "model makes");
   auto scored = Call::run([&, from = texts_of(sources), to = texts_of(targets)](Call& call) {
     asked.options.cancel = call.token();
     return translator->score(from, to, asked.options);
@@ -218,7 +223,7 @@ Image image_of(py::handle value) {
     return read_image(py::module_::import("os").attr("fspath")(value).cast<std::string>());
   const auto array = value.cast<py::array>();
   const py::ssize_t channels = array.ndim() == 3 ? array.shape(2) : 1;
-  require(array.dtype().is(py::dtype::of<uint8_t>()) && (array.ndim() == 2 || array.ndim() == 3) &&
+  require(array.dtype().kind() == 'u' && array.itemsize() == 1 && (array.ndim() == 2 || array.ndim() == 3) &&
               (channels == 1 || channels == 3),
           "an image is an array of uint8 [height, width], or [height, width, channels] with 1 or 3 channels; "
           "found {} with shape {}",
@@ -231,10 +236,34 @@ Image image_of(py::handle value) {
           {bytes.data(), bytes.data() + bytes.size()}};
 }
 
-std::vector<Image> images_of(const py::sequence& list) {
+/// The images of a list, and for each place of the list why there is none.
+struct ReadImages {
   std::vector<Image> images;
-  for (const py::handle image : list) images.push_back(image_of(image));
-  return images;
+  std::vector<std::optional<std::string>> errors;
+};
+
+ReadImages images_of(const py::sequence& list) {
+  ReadImages read;
+  for (const py::handle image : list) try {
+      read.images.push_back(image_of(image));
+      read.errors.emplace_back();
+    } catch (const Error& error) {
+      read.errors.emplace_back(error.what());
+    }
+  return read;
+}
+
+/// The results of images with those of what could not be read.
+template <class Result>
+std::vector<Result> with_errors(std::vector<Result> results, const ReadImages& read) {
+  std::vector<Result> all;
+  for (auto next = results.begin(); const auto& error : read.errors) {
+    if (error)
+      all.emplace_back().error = error;
+    else
+      all.push_back(std::move(*next++));
+  }
+  return all;
 }
 
 /// Adds a class for a predictor, which is opened from a folder with the options of `RuntimeOptions`.
@@ -254,9 +283,10 @@ py::list classify(Opened<Classifier>& opened, const py::sequence& inputs) {
   const auto classifier = opened.get();
   const bool reads_images = classifier->reads_images();
   auto found = Call::run([&, texts = reads_images ? std::vector<std::string>() : texts_of(inputs),
-                          images = reads_images ? images_of(inputs) : std::vector<Image>()](Call& call) {
+                          read = reads_images ? images_of(inputs) : ReadImages()](Call& call) {
     const ClassifyOptions options{.cancel = call.token()};
-    return reads_images ? classifier->classify_images(images, options) : classifier->classify(texts, options);
+    return reads_images ? with_errors(classifier->classify_images(read.images, options), read)
+                        : classifier->classify(texts, options);
   });
   py::list all;
   for (Classification& one : found) {
@@ -325,7 +355,8 @@ py::array_t<float> embed(Opened<Embedder>& opened, const py::sequence& texts, si
     }
     return rows;
   });
-  return array_of(std::move(values), {static_cast<py::ssize_t>(texts.size()), static_cast<py::ssize_t>(size)});
+  const auto rows = static_cast<py::ssize_t>(values.size() / size);
+  return array_of(std::move(values), {rows, static_cast<py::ssize_t>(size)});
 }
 
 py::list caption(Opened<Captioner>& opened, const py::sequence& inputs, const py::dict& keywords) {
@@ -334,9 +365,9 @@ py::list caption(Opened<Captioner>& opened, const py::sequence& inputs, const py
   GenerationConfig generation = captioner->generation();
   read_keywords(keywords, "caption", {Walk(options), Walk(generation)});
   options.generation = generation;
-  const auto captions = Call::run([&, images = images_of(inputs)](Call& call) {
+  const auto captions = Call::run([&, read = images_of(inputs)](Call& call) {
     options.cancel = call.token();
-    return captioner->caption(images, options);
+    return with_errors(captioner->caption(read.images, options), read);
   });
   py::list all;
   for (const Caption& one : captions)

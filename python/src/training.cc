@@ -32,7 +32,11 @@ py::object train_run(const py::object& config, const py::dict& keys, const std::
     options = node_of(config, "config");
   else if (!config.is_none())
     options = read_option_file(config.cast<std::filesystem::path>().string());
-  merge(options, node_of(keys, "train"));
+  require(options.kind == OptionNode::Kind::map || options.kind == OptionNode::Kind::null,
+          "{}: expected groups of keys with values", options.where);
+  OptionNode given = node_of(keys, "train");
+  std::erase_if(given.children, [](const auto& child) { return child.second.kind == OptionNode::Kind::null; });
+  merge(options, std::move(given));
   const TrainOutcome outcome = Call::run([&](Call& call) {
     std::atomic<int> stop = 0;
     const std::stop_callback stopped(call.token(), [&stop] { stop = 1; });

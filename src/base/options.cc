@@ -281,7 +281,7 @@ class OptionReader final : public OptionVisitor {
   }
 
   const OptionNode* find(std::string_view name) {
-    known_.emplace_back(name);
+    if (std::ranges::find(known_, name) == known_.end()) known_.emplace_back(name);
     for (const auto& [key, child] : node_.children)
       if (key == name) return &child;
     return nullptr;

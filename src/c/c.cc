@@ -208,7 +208,9 @@ sixfold_options* sixfold_options_new(void) {
 
 int sixfold_options_set(sixfold_options* options, const char* name, const char* value) {
   return code_after([&] {
-    set_option(given(options, "options")->tree, std::string(given(name, "name")) + "=" + given(value, "value"));
+    const std::string key = given(name, "name");
+    require(key.find('=') == key.npos, "'{}' is not the name of an option", key);
+    set_option(given(options, "options")->tree, key + "=" + given(value, "value"));
   });
 }
 

@@ -71,6 +71,9 @@ std::vector<std::string> changed_files(const std::vector<CorpusFiles>& texts,
       continue;
     }
     const FileStamp& then = recorded[i];
+    const std::string what =
+        paths[i] == then.path ? paths[i] + ": has changed"
+                              : fmt::format("{}: differs from {}, which was read before", paths[i], then.path);
     FileStamp now = then;
     try {
       now.bytes = static_cast<int64_t>(fs::file_size(paths[i], ignored));
@@ -80,11 +83,10 @@ std::vector<std::string> changed_files(const std::vector<CorpusFiles>& texts,
       continue;
     }
     if (now.bytes != then.bytes)
-      changed.push_back(
-          fmt::format("{}: has changed ({} bytes, formerly {})", paths[i], now.bytes, then.bytes));
+      changed.push_back(fmt::format("{} ({} bytes, formerly {})", what, now.bytes, then.bytes));
     else if (now.hash != then.hash)
-      changed.push_back(fmt::format("{}: has changed ({} bytes with hash {}, formerly {} with {})", paths[i],
-                                    now.bytes, now.hash.substr(0, 8), then.bytes, then.hash.substr(0, 8)));
+      changed.push_back(fmt::format("{} ({} bytes with hash {}, formerly {} with {})", what, now.bytes,
+                                    now.hash.substr(0, 8), then.bytes, then.hash.substr(0, 8)));
   }
   return changed;
 }

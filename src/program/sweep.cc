@@ -24,6 +24,7 @@
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
 #include "program/sweep_table.h"
+#include "tasks/kit/size_choice.h"
 #include "tasks/tasks.h"
 #include "tasks/translation/task.h"
 #include "tasks/translation/translator.h"
@@ -75,6 +76,7 @@ class Sweep {
 
  private:
   void add_trainings(SweepRow row, Tasks tasks);
+  void state_choices();
   template <class Action>
   void attempt(const Training& training, const Action& action);
   void require_same_settings() const;
@@ -102,6 +104,7 @@ class Sweep {
   const SweepArguments& arguments_;
   std::set<std::string> folders_;    ///< of the runs, in that of the sweep
   std::vector<Training> trainings_;  ///< all rows with their first seeds, then all with their second, ...
+  std::vector<std::vector<std::string>> chosen_;  ///< for each row, by `choose_sizes`
   TestText test_;
   SweepTable table_;
 };
@@ -109,6 +112,7 @@ class Sweep {
 /// Reads everything that can be wrong before anything is written.
 Sweep::Sweep(const SweepArguments& a, Tasks tasks) : arguments_(a) {
   for (SweepRow& row : read_sweep(a.recipes, a.assignments)) add_trainings(std::move(row), tasks);
+  state_choices();
   std::ranges::stable_sort(trainings_, {}, &Training::run);
   std::vector<std::string> runs;
   for (const Training& training : trainings_) runs.push_back(run_of(training).run);
@@ -141,6 +145,8 @@ void Sweep::add_trainings(SweepRow row, Tasks tasks) {
     const std::string name = i == 0 ? row.name : fmt::format("{}.seed-{}", row.name, seed);
     auto config = task_config_of(std::move(options), row.where, tasks, path(name));
     seed = config->training().train.seed;
+    if (i == 0)
+      chosen_.push_back(choose_sizes(row.options, find_task(config->task(), tasks)->sizes(), path(name)));
     require(folders_.insert(name).second,
             "{}: seed {} needs the folder {}, which another recipe has; rename one", row.where, seed,
             path(name));
@@ -148,6 +154,21 @@ void Sweep::add_trainings(SweepRow row, Tasks tasks) {
     trainings_.push_back(
         {.row = table_.rows.size() - 1, .run = static_cast<size_t>(i), .config = std::move(config)});
   }
+}
+
+/// What is chosen for a row because of its time or its data, and not for all, is a change too.
+void Sweep::state_choices() {
+  for (size_t i = 0; i < chosen_.size(); ++i)
+    for (const std::string& assignment : chosen_[i]) {
+      const auto has_it = [&](const auto& other) {
+        return std::ranges::find(other, assignment) != other.end();
+      };
+      std::string& changes = table_.rows[i].changes;
+      if (std::ranges::all_of(chosen_, has_it)) continue;
+      const size_t equal = assignment.find('=');
+      changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", assignment.substr(0, equal),
+                             assignment.substr(equal + 1));
+    }
 }
 
 void Sweep::run() {

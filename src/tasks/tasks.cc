@@ -57,11 +57,12 @@ std::unique_ptr<TaskConfig> task_config_of(OptionNode options, const std::string
   const TaskEntry& task = task_of(options, where, tasks);
   const std::vector<std::string> chosen = choose_sizes(options, task.sizes(), run);
   for (const std::string& assignment : chosen) set_option(options, assignment);
-  if (!chosen.empty())
-    log_info("{}: gives no sizes; those for its minutes and data are {}", where, join(chosen, " "));
   if (&task == &tasks.front())  // its options have no such key
     std::erase_if(options.children, [](const auto& child) { return child.first == "task"; });
-  return task.config_of(std::move(options), where);
+  auto config = task.config_of(std::move(options), where);
+  if (!chosen.empty())
+    log_info("{}: gives no sizes; it gets {}", where, join(chosen, " "));
+  return config;
 }
 
 std::unique_ptr<TaskConfig> read_task_config(const std::string& path,

@@ -227,6 +227,9 @@ TEST_F(C, ClassifiesAsTheLibrary) {
   EXPECT_EQ(sixfold_classify(classifier.get(), faulty, nullptr, 2, found, 6), SIXFOLD_INPUT_ERROR);
   expect_input_error("text 1: ");
   EXPECT_EQ(found[0], 7);
+  const char* const invalid[] = {"a", "\xff"};
+  EXPECT_EQ(sixfold_classify(classifier.get(), invalid, nullptr, 2, found, 6), SIXFOLD_INPUT_ERROR);
+  expect_input_error("text 1: ");
 }
 
 TEST_F(C, EmbedsAsTheLibrary) {
@@ -287,6 +290,13 @@ TEST_F(C, OptionsAreReadByTheCall) {
   const auto options = options_of({});
   EXPECT_EQ(sixfold_options_set(options.get(), "", "4"), SIXFOLD_INPUT_ERROR);
   expect_input_error("--set =4: expected KEY=VALUE");
+}
+
+TEST_F(C, NamesOfOptionsHaveNoValue) {
+  const std::unique_ptr<sixfold_options, void (*)(sixfold_options*)> options(sixfold_options_new(),
+                                                                             sixfold_options_free);
+  EXPECT_EQ(sixfold_options_set(options.get(), "beam_size=1", "2"), SIXFOLD_INPUT_ERROR);
+  expect_input_error("'beam_size=1' is not the name of an option");
 }
 
 TEST_F(C, ModelsThatCanNotBeOpened) {

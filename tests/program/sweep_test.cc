@@ -325,6 +325,20 @@ TEST_F(SweepCommand, ATextThatHasChangedIsNoticedBeforeTheNextRow) {
   EXPECT_EQ(allowed.status, 0) << allowed.text;
 }
 
+TEST_F(SweepCommand, SizesThatAreChosenForSomeRowsAreStated) {
+  write_file_atomically(folder_ / "base.yaml", "data: {train: [" + (folder_ / "train.a") + ", " +
+                                                   (folder_ / "train.b") +
+                                                   "]}\ntokenizer: {kind: whitespace, vocab_size: 0}\n"
+                                                   "train: {threads: 4, precision: fp32}\n");
+  write_file_atomically(folder_ / "grid.yaml",
+                        "base: " + (folder_ / "base.yaml") + "\ngrid: {train.minutes: [1e-6, 1]}\n");
+  sweep(folder_ / "grid.yaml" + " --set data.valid=no.a,no.b");  // with which no training begins
+  const std::string table = read_file(output_ + "/table.md");
+  EXPECT_NE(table.find("train.minutes 1e-6, model.dropout 0.2"), std::string::npos) << table;
+  EXPECT_NE(table.find("train.minutes 1, model.dropout 0.3"), std::string::npos) << table;
+  EXPECT_EQ(table.find("model.d_model"), std::string::npos) << "it is the same in all rows\n" << table;
+}
+
 TEST_F(SweepCommand, AFailureDoesNotStopTheOthers) {
   fs::create_directory(folder_ / "recipes");
   const auto write = [&](const std::string& name, const std::string& change) {

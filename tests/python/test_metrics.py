@@ -42,5 +42,10 @@ def test_what_is_not_supported_is_said():
         metrics.corpus_bleu(SYSTEM, [["one"]])
     with pytest.raises(sixfold.Error, match="references"):
         metrics.corpus_bleu(SYSTEM, SYSTEM)
+    for score in (metrics.sentence_bleu, metrics.sentence_chrf, metrics.BLEU().sentence_score):
+        with pytest.raises(sixfold.Error, match="found a str"):
+            score("the cat", "the cat")
+    with pytest.raises(sixfold.Error, match="n_bootstrap"):
+        metrics.BLEU().corpus_score(SYSTEM, REFERENCES, n_bootstrap=10**10)
     with pytest.raises(sixfold.Error):
         metrics.corpus_bleu([], [[]])

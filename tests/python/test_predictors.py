@@ -265,14 +265,61 @@ def test_classifier_of_texts(models):
 
 def test_images(models, tmp_path):
     classifier = sixfold.Classifier(models / "image_classification")
-    config = classifier.config["image"] if "image" in classifier.config else {}
-    wrong = classifier.classify([np.zeros((3, 5), np.uint8)])[0].error
-    assert wrong and "3 x 5" in wrong
-    del config
+    image = np.zeros([classifier.config["image"][side] for side in ("height", "width", "channels")], np.uint8)
+    wrong, good, again, missing = classifier.classify(
+        [np.zeros((3, 5), np.uint8), image, pickle.loads(pickle.dumps(image)), tmp_path / "missing.png"])
+    assert wrong.error and "3 x 5" in wrong.error and missing.error and "missing.png" in missing.error
+    assert good.label in classifier.labels and again.label == good.label
+    with pytest.raises(sixfold.Error, match="missing.png"):
+        classifier.classify(tmp_path / "missing.png")
     with pytest.raises(sixfold.Error, match="array of uint8"):
         classifier.classify(np.zeros((3, 5), np.float32))
     captioner = sixfold.Captioner(models / "image_captioning")
-    assert captioner.caption([np.zeros((3, 5), np.uint8)])[0].error
+    assert captioner.caption([np.zeros((3, 5), np.uint8), tmp_path / "missing.png"])[0].error
+
+
+def test_what_was_read_before_an_error_is_served(translator):
+    def lines():
+        yield from ["a b", "c d", "b a"]
+        raise ZeroDivisionError
+
+    served = []
+    with pytest.raises(ZeroDivisionError):
+        for translation in translator.translate(lines()):
+            served.append(translation)
+    assert served == translator.translate(["a b", "c d", "b a"])
+
+
+def test_values_of_other_libraries(translator):
+    plain = translator.translate("a b c", tokens=True, beam_size=2)
+    assert translator.translate("a b c", tokens=np.bool_(True), beam_size=np.int64(2), glossary=None) == plain
+    assert translator.translate("a", suppress_tokens=np.array([5])) == translator.translate("a", suppress_tokens=range(5, 6))
+    with pytest.raises(sixfold.Error, match="translations that the model makes"):
+        translator.score(["a"], ["b"], prefix="a")
+    with pytest.raises(UnicodeEncodeError):
+        translator.translate("a b c", prefix="\ud800")
+    with pytest.raises(TypeError, match="NoneType at place 1"):
+        translator.translate(["a", None])
+    for wrong in (None, 3):
+        with pytest.raises(TypeError):
+            translator.score(wrong, ["a"])
+    with pytest.raises(TypeError):
+        translator.states(source=["a"], target=[1])
+
+
+def test_a_daemon_thread_ends_with_the_process(models):
+    program = ("import sixfold, sys, threading\n"
+               "translator = sixfold.Translator(sys.argv[1], threads=1)\n"
+               "started = threading.Event()\n"
+               "def lines():\n"
+               "    started.set()\n"
+               "    while True: yield 'a b c d'\n"
+               "def work():\n"
+               "    for _ in translator.translate(lines()): pass\n"
+               "threading.Thread(target=work, daemon=True).start()\n"
+               "started.wait()\n")
+    for _ in range(5):
+        subprocess.run([sys.executable, "-c", program, str(models / "translation")], check=True, timeout=60)
 
 
 def test_mask_filler(models):

@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
+from conftest import CONFIG
 
 import sixfold
 
@@ -39,12 +42,20 @@ def test_position_encodings_are_those_of_the_paper():
             sixfold.position_encodings(positions, d_model)
 
 
+def test_cosine():
+    assert sixfold.cosine([1e200, 1e200], [1e200, 0]) == pytest.approx(0.5**0.5)
+    assert sixfold.cosine([0.1] * 7, [0.1] * 7) <= 1 and sixfold.cosine([0, 0], [1, 2]) == 0
+    with pytest.raises(sixfold.Error, match="two vectors of one size"):
+        sixfold.cosine([1, 2], [1, 2, 3])
+
+
 def test_a_model_can_be_followed_with_numpy(trained):
     """The first layer of the encoder, computed again from weights and the states that it read."""
     translator = sixfold.Translator(trained["result"].model, threads=1)
     tokenizer = sixfold.Tokenizer(trained["result"].model)
     ids = tokenizer.encode("ab cd ef") + [tokenizer.eos]
     seen = translator.states(source=ids, target=[tokenizer.bos] + ids[:-1])
+    assert "array[2, 4, 4]" in repr(seen) and len(repr(seen)) < 1000
     assert seen.encoder.shape == (3, 4, 16) and seen.decoder.shape == (3, 4, 16)
     assert set(seen.attention) == {(kind, layer) for kind in ("encoder", "decoder", "cross") for layer in (0, 1)}
     weights = translator.weights()
@@ -68,6 +79,16 @@ def test_a_model_can_be_followed_with_numpy(trained):
     inner = np.maximum(linear(x, "encoder.layers.0.fc1"), 0)
     x = norm(x + linear(inner, "encoder.layers.0.fc2"), "encoder.layers.0.final_layer_norm")
     assert np.allclose(x, seen.encoder[1], atol=1e-4), names
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_example_of_the_documentation(norm, corpus, tmp_path, monkeypatch):
+    pre = {"preprocess": ["norm"], "postprocess": ["dropout", "add"], "postprocess_top": ["norm"]}
+    model = CONFIG["model"] | (pre if norm == "pre" else {})
+    sixfold.train(CONFIG, output=tmp_path / "run", model=model, data=corpus, train={"updates": 5})
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs/python.md").read_text()
+    exec(page.split("```python\n")[-1].split("```")[0], {"sixfold": sixfold})
 
 
 def test_weights_are_the_memory_of_the_model(trained):

@@ -60,8 +60,21 @@ def test_errors_name_the_key(corpus, tmp_path):
         sixfold.train(CONFIG, output=tmp_path / "run", data=corpus, model={"d_modl": 3})
     with pytest.raises(sixfold.Error, match="train.updates: expected a whole number"):
         sixfold.train(CONFIG, output=tmp_path / "run", data=corpus, train={"updates": "many"})
+    for wrong in (3, 0, [], False):
+        with pytest.raises(TypeError, match="config is a"):
+            sixfold.train(wrong, output=tmp_path / "run")
     with pytest.raises(TypeError):
-        sixfold.train(3, output=tmp_path / "run")
+        sixfold.train(CONFIG, output=None)
+    (tmp_path / "text").write_text("a line of text\n")
+    with pytest.raises(sixfold.Error, match="text:1: expected groups of keys"):
+        sixfold.train(tmp_path / "text", output=tmp_path / "run", data=corpus, train={"updates": 1})
+    with pytest.raises(TypeError, match="no argument 'resum'; did you mean 'resume'"):
+        sixfold.train(CONFIG, output=tmp_path / "run", data=corpus, resum=True)
+    with pytest.raises(TypeError, match="no argument 'callback'"):
+        sixfold.train(CONFIG, output=tmp_path / "run", data=corpus, callback=print)
+    with pytest.raises(UnicodeEncodeError):
+        sixfold.train({"\ud800": 1}, output=tmp_path / "run")
+    assert sixfold.train(CONFIG, output=tmp_path / "none", data=corpus, train=None).updates == 20
     with pytest.raises(sixfold.Error, match="keys that are str"):
         sixfold.train({1: 2}, output=tmp_path / "run")
     endless: list = []

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "data/class_dataset.h"
+#include "data/lines.h"
 #include "runtime/model_runtime.h"
 #include "runtime/source_batches.h"
 #include "tasks/classification/settings.h"
@@ -21,6 +22,8 @@ std::vector<int32_t> encode(const ModelRuntime& model, const std::string& text, 
     result.error = "the text is empty";
     return {};
   }
+  result.error = fault_of_text(text);
+  if (result.error) return {};
   const Tokenizer& tokenizer = model.source();
   const std::vector<int32_t> ids = tokenizer.encode(text);
   const int64_t limit = model.config().context_tokens, most = limit > 0 ? limit : std::ssize(ids);

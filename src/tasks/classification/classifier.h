@@ -40,7 +40,7 @@ class SIXFOLD_API Classifier final : public Predictor {
   bool reads_images() const;
 
   /// Returns the label of each text, in their order. A text has the same probabilities whatever other texts
-  /// there are. A text without visible characters has an error; the others are served.
+  /// there are. A text that has no visible character or is not valid UTF-8 has an error; the others are served.
   std::vector<Classification> classify(std::span<const std::string> texts,
                                        const ClassifyOptions& options = {}) const;
   /// The same for images. An image of another size than those of the training data has an error. Throws an

@@ -6,9 +6,11 @@
 #include <filesystem>
 
 #include "backend/backend.h"
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "model/transformer.h"
+#include "text/tokenizers.h"
 
 namespace sixfold {
 namespace {
@@ -38,6 +40,17 @@ double forecast_updates(const ModelConfig& config, const TrainOptions& options) 
   const double rate = training_rate(options.train.precision) * threads;
   const double tokens = static_cast<double>(options.data.batch_tokens) * options.train.accumulate;
   return 60 * options.train.minutes * rate / (operations_of_token(config) * tokens);
+}
+
+int expected_vocabulary(const TokenizerOptions& options) {
+  constexpr int usual = 8000;
+  if (options.source.empty() && options.target.empty())
+    return options.vocab_size > 0 ? options.vocab_size : usual;
+  try {
+    return make_tokenizers(options, std::span<const std::string>(), {}).target->vocab_size();
+  } catch (const Error&) {  // training will say so
+    return usual;
+  }
 }
 
 void find_in_run(const ModelConfig& config, const TrainOptions& options, const std::string& folder,

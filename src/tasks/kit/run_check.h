@@ -4,6 +4,7 @@
 
 #include "data/check/finding.h"
 #include "model/config.h"
+#include "text/tokenizer_options.h"
 #include "train/config.h"
 
 namespace sixfold {
@@ -22,11 +23,14 @@ double forecast_updates(const ModelConfig& config, const TrainOptions& options);
 void find_in_run(const ModelConfig& config, const TrainOptions& options, const std::string& folder,
                  std::vector<Finding>& findings);
 
+/// The size of the vocabulary: of the file that is given, or else the size that is asked for.
+int expected_vocabulary(const TokenizerOptions& options);
+
 /// The same for the options of a task on text. Nothing is found of a run that starts from a model.
 template <class Options>
 void find_in_run(const Options& options, HeadConfig head, const std::string& folder,
                  std::vector<Finding>& findings) {
-  constexpr int usual_vocabulary = 8000, usual_context = 384;
+  constexpr int usual_context = 384;
   if (!options.start.model.empty()) return;
   ModelConfig config;
   static_cast<Architecture&>(config) = options.model;
@@ -35,7 +39,7 @@ void find_in_run(const Options& options, HeadConfig head, const std::string& fol
     static_cast<ImageInput&>(config.image) = options.image;
     config.image.height = config.image.width = 4 * config.image.patch;  // which weighs little
   }
-  config.target_vocab = options.tokenizer.vocab_size > 0 ? options.tokenizer.vocab_size : usual_vocabulary;
+  config.target_vocab = expected_vocabulary(options.tokenizer);
   config.source_vocab = config.source_is_tokens() ? config.target_vocab : ModelConfig::pixel_values;
   config.context_tokens = head.kind == HeadKind::span ? usual_context : 0;
   find_in_run(config, training_of(options), folder, findings);

@@ -60,15 +60,31 @@ std::optional<OptionNode> options_of(const std::string& run) {
   return read_option_file(path);
 }
 
+/// What a run has for each key of the table that is not given.
+template <class IsGiven>
+std::vector<std::string> values_of_run(const OptionNode& begun, std::span<const SizeChoice> table,
+                                       const IsGiven& given) {
+  std::set<std::string> keys;
+  for (const SizeChoice& row : table)
+    for (const std::string_view together : row.options)
+      for (const std::string& assignment : words_of(together))
+        if (has_value(assignment)) keys.insert(key_of(assignment));
+  std::vector<std::string> values;
+  for (const std::string& key : keys)
+    if (const OptionNode* node = begun.find_path(key); node && !given(key))
+      values.push_back(fmt::format("{}={}", key, value_text(*node)));
+  return values;
+}
+
 }  // namespace
 
 std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const SizeChoice> table,
                                       const std::string& run) {
   const auto given = [&](std::string_view key) { return root.find_path(key) != nullptr; };
+  if (table.empty() || std::ranges::any_of(sizes, given)) return {};
+  if (const auto begun = options_of(run)) return values_of_run(*begun, table, given);
   const double minutes = number_at(root, "train.minutes");
-  if (table.empty() || minutes <= 0 || number_at(root, "train.updates") > 0 ||
-      number_at(root, "train.epochs") > 0 || std::ranges::any_of(sizes, given))
-    return {};
+  if (minutes <= 0 || number_at(root, "train.updates") > 0 || number_at(root, "train.epochs") > 0) return {};
   const int asked = static_cast<int>(number_at(root, "train.threads"));
   const int threads = asked > 0 ? asked : available_threads();
   const double operations = 60 * minutes * threads * training_rate(precision_of(root)) / 1e12;
@@ -77,17 +93,6 @@ std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const Si
   for (const SizeChoice& row : table)
     if (row.operations <= operations && row.megabytes <= megabytes) best = &row;
   std::vector<std::string> chosen;
-  if (const auto begun = options_of(run)) {
-    std::set<std::string> keys;
-    for (const SizeChoice& row : table)
-      for (const std::string_view together : row.options)
-        for (const std::string& assignment : words_of(together))
-          if (has_value(assignment)) keys.insert(key_of(assignment));
-    for (const std::string& key : keys)
-      if (const OptionNode* node = begun->find_path(key); node && !given(key))
-        chosen.push_back(fmt::format("{}={}", key, value_text(*node)));
-    return chosen;
-  }
   for (const std::string_view together : best->options) {
     const std::vector<std::string> assignments = words_of(together);
     if (std::ranges::none_of(assignments, [&](const std::string& a) { return given(key_of(a)); }))

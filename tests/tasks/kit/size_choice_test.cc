@@ -84,6 +84,9 @@ TEST_F(SizeChoiceTest, ResumesWithWhatWasChosen) {
             (Chosen{"data.batch_tokens=7", "model.d_model=48", "model.dropout=0.2", "model.norm=layer"}));
   EXPECT_EQ(choose("train: {minutes: 10}\ndata: {batch_tokens: 7}", "large", run),
             (Chosen{"model.d_model=48", "model.dropout=0.2", "model.norm=layer"}));
+  for (const char* limits : {"{updates: 9}", "{minutes: 0, epochs: 2}"})
+    EXPECT_EQ(choose(fmt::format("train: {}", limits), "large", run).size(), 4u) << limits;
+  EXPECT_EQ(choose("train: {minutes: 10}\nmodel: {d_model: 9}", "large", run), Chosen());
   EXPECT_EQ(choose("train: {minutes: 1}", "half", folder_ / "none"),
             (Chosen{"model.d_model=32", "data.batch_tokens=2"}));
 }
