@@ -277,4 +277,5 @@ PYBIND11_MODULE(core, m) {
   python::add_training(m);
   python::add_metrics(m);
   python::add_study(m);
+  python::add_ctranslate2(m);
 }

@@ -30,6 +30,7 @@ void add_predictors(py::module_& m);
 void add_training(py::module_& m);
 void add_metrics(py::module_& m);
 void add_study(py::module_& m);
+void add_ctranslate2(py::module_& m);
 
 /// A value of Python as that of a config: None, bool, numbers (numpy's too), str, a path, a list or tuple, or a
 /// dict with keys that are str. `where` begins messages. Throws an input error for anything else.

@@ -1,0 +1,1 @@
+"""Modules that take the place of those of other programs."""
