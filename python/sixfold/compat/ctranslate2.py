@@ -196,7 +196,7 @@ class Translator:
             raise _refuse("end_token", f"outputs end with the model's {model.target.end}; leave it out")
         if use_vmap and model.has_shortlist:
             raise _refuse("use_vmap", "leave it out, or translate with sixfold.Translator, which obeys the shortlist of the model")
-        finished = round(beam_size * patience) if beam_size > 1 else 1
+        finished = int(beam_size * patience + 0.5) if beam_size > 1 else 1
         for valid, message in (
             (beam_size > 0, "The beam size must be > 0"),
             (patience > 0, "The patience factor must be > 0"),
