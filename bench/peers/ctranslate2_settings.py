@@ -11,6 +11,7 @@ their scores. --goldens writes CTranslate2's results into a file, for tests/pyth
 import argparse
 import itertools
 import json
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -47,12 +48,20 @@ def all_settings(beams, prefix_of, pieces):
     for beam, patience in itertools.product(beams, (0.5, 1.5, 2)):
         if beam > 1:
             yield {"beam_size": beam, "patience": patience, "num_hypotheses": int(beam * patience)}
+    yield {"beam_size": 1, "num_hypotheses": 5, "return_alternatives": True, "return_attention": True, "target_prefix": prefix_of(1), **ALONE}
     for beam, rest in itertools.product((beams[0], beams[-1]), (
         {}, {"target_prefix": prefix_of(1)}, {"target_prefix": prefix_of(1), "repetition_penalty": 1.2, "no_repeat_ngram_size": 2},
         {"min_alternative_expansion_prob": 0.05}, {"max_decoding_length": 7, "min_decoding_length": 5}, {"max_decoding_length": 1},
-        {"target_prefix": prefix_of(99), "max_decoding_length": 4}, {"return_attention": True, "target_prefix": prefix_of(1), **ALONE},
+        {"target_prefix": prefix_of(99), "max_decoding_length": 4},
     )):
         yield {"beam_size": beam, "num_hypotheses": 5, "return_alternatives": True, "length_penalty": 0.6, **rest}
+
+
+def defaults_of(function):
+    """The parameters that have defaults, and these, as its documentation shows them."""
+    signature = function.__doc__.split(") -> ")[0].split("(self: ")[1]
+    parameters = (parameter.partition(" = ") for parameter in re.split(r", (?=\w+: |\*)", signature))
+    return {begin.split(":")[0]: default for begin, _, default in parameters if default}
 
 
 def plain(result):
@@ -119,17 +128,20 @@ def main():
               + (f"; lines {others[:8]}" if others else ""), flush=True)
         total, worst, differing = total + len(sources), max(worst, scores, attention), differing + len(others)
         goldens.append({"settings": settings, "results": peer})
-    scored = {}
+    scored = []
+    # An end token that the caller gives is the only one here; CTranslate2 adds one more if the model's config says so.
+    pairs = [pair for pair in zip(sources, targets) if pair[0] != ["</s>"]]
     for settings in {}, {"max_input_length": 4}, {"max_input_length": 1}, {"offset": 2}:
-        mine, peer = (program.score_batch(sources, targets, **settings) for program in (our, their))
+        mine, peer = (program.score_batch(*map(list, zip(*pairs)), **settings) for program in (our, their))
         same = sum(a.tokens == b.tokens for a, b in zip(mine, peer))
         error = max(distance(a.log_probs, b.log_probs) for a, b in zip(mine, peer))
-        print(f"{same:4} of {len(sources)} same, log-probabilities within {error:.1e}: score_batch {settings}")
-        scored[json.dumps(settings)] = [{"tokens": one.tokens, "log_probs": rounded(one.log_probs)} for one in peer]
+        print(f"{same:4} of {len(pairs)} same, log-probabilities within {error:.1e}: score_batch {settings}")
+        scored.append({"settings": settings, "results": [{"tokens": one.tokens, "log_probs": rounded(one.log_probs)} for one in peer]})
     print(f"{total - differing} of {total} results have the same hypotheses; scores and attention of these within {worst:.1e}")
     if options.goldens:
-        all_of_it = {"ctranslate2": ctranslate2.__version__, "sources": sources, "targets": targets, "translated": goldens, "scored": scored}
-        Path(options.goldens).write_text(json.dumps(all_of_it, ensure_ascii=False) + "\n", encoding="utf-8")
+        defaults = {name: defaults_of(getattr(ctranslate2.Translator, name)) for name in ("__init__", "translate_batch", "score_batch")}
+        everything = {"ctranslate2": ctranslate2.__version__, "defaults": defaults, "sources": sources, "pairs": pairs, "translated": goldens, "scored": scored}
+        Path(options.goldens).write_text(json.dumps(everything, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

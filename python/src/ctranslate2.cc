@@ -5,6 +5,7 @@
 #include "model/config.h"
 #include "runtime/request_group.h"
 #include "search/scoring.h"
+#include "tasks/import_model.h"
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/translator.h"
 
@@ -178,6 +179,12 @@ std::vector<std::vector<double>> score(Opened<Translator>& opened, const std::ve
 void add_ctranslate2(py::module_& m) {
   m.def("ctranslate2_search", search);
   m.def("ctranslate2_score", score);
+  m.def("import_ctranslate2", [](const std::string& folder, const std::vector<std::string>& sentence_pieces,
+                                 const std::string& output) {
+    Call::run([&](Call&) {
+      import_model({.program = "ctranslate2", .path = folder, .sentence_pieces = sentence_pieces}, output);
+    });
+  });
 }
 
 }  // namespace sixfold::python

@@ -24,7 +24,7 @@ _BLOCK = 16  # batches of a stream that are read at a time
 
 
 def contains_model(path: str) -> bool:
-    """Whether a folder has a model of Sixfold, or one of CTranslate2, which ``Translator`` tells how to import."""
+    """Whether a folder has a model of Sixfold or of CTranslate2."""
     files = ("config.json", "model.safetensors")
     return all(os.path.isfile(os.path.join(path, name)) for name in files) or os.path.isfile(os.path.join(path, "model.bin"))
 
@@ -219,9 +219,9 @@ class Translator:
         }
         asked = {"scores": return_scores, "attention": return_attention, "end_token": return_end_token}
         search = Search(model, settings, max_input_length, {name for name, wanted in asked.items() if wanted}, replace_unknowns)
-        prefixes = [prefix or [] for prefix in target_prefix] if target_prefix is not None else [[] for _ in source]
+        given = source if target_prefix is None else target_prefix
+        sources, prefixes = _pairs(source, [[] if target_prefix is None or prefix is None else prefix for prefix in given], "target prefixes")
         least = min_alternative_expansion_prob if return_alternatives else None
-        sources = _batch(source, len(prefixes), "target prefixes")
         return self._results(lambda: search.translate(sources, prefixes, least), len(sources), AsyncTranslationResult if asynchronous else None)
 
     def score_batch(
@@ -238,8 +238,8 @@ class Translator:
         """Scores targets. ``offset``: the first tokens that are left out of the results."""
         model = self._loaded()
         _require_batches(max_batch_size, batch_type)
-        sources = _batch(source, len(target), "targets")
-        return self._results(lambda: model.score(sources, target, max_input_length, offset), len(sources), AsyncScoringResult if asynchronous else None)
+        sources, targets = _pairs(source, target, "targets")
+        return self._results(lambda: model.score(sources, targets, max_input_length, offset), len(sources), AsyncScoringResult if asynchronous else None)
 
     def translate_iterable(
         self,
@@ -297,10 +297,17 @@ def _require_batches(max_batch_size: int, batch_type: str) -> None:
         raise ValueError(f"max_batch_size is {max_batch_size}; it must be at least 0")
 
 
-def _batch(source: Sequence[Tokens], others: int, what: str) -> list[Tokens]:
-    if len(source) != others:
-        raise ValueError(f"there are {len(source)} sources and {others} {what}")
-    return list(source)
+def _tokens(tokens: Any) -> list[str]:
+    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
+        raise TypeError(f"expected a list of tokens that are str, found {tokens!r}")
+    return list(tokens)
+
+
+def _pairs(source: Iterable[Any], others: Iterable[Any], what: str) -> tuple[list[Tokens], list[Tokens]]:
+    sources, targets = [_tokens(tokens) for tokens in source], [_tokens(tokens) for tokens in others]
+    if len(sources) != len(targets):
+        raise ValueError(f"there are {len(sources)} sources and {len(targets)} {what}")
+    return [*sources], [*targets]
 
 
 def _stream(serve: Callable[..., Any], streams: list[Iterable[Any]], max_batch_size: int, batch_type: str, keywords: dict[str, Any]) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import tempfile
 import warnings
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Sequence
@@ -11,6 +12,7 @@ from typing import Any, Iterable, Sequence
 import numpy as np
 
 from .. import core
+from ..errors import Error
 from ..predictors import Tokenizer
 
 Tokens = Sequence[str]
@@ -61,8 +63,6 @@ class Vocabulary:
         self.end = self.tokens[self.eos]
 
     def to_ids(self, tokens: Tokens) -> list[int]:
-        if isinstance(tokens, str):
-            raise TypeError(f"expected a list of tokens, found the str {tokens!r}")
         return [self.ids.get(token, self.unk) for token in tokens]
 
     def known_ids(self, tokens: Tokens) -> list[int]:
@@ -97,10 +97,23 @@ class Vocabulary:
         return ids, adds
 
 
+def _import(folder: str, output: str) -> str:
+    """Imports a folder of CTranslate2. Argos Translate's packages have the SentencePiece model beside it."""
+    beside = os.path.join(os.path.dirname(os.path.abspath(folder)), "sentencepiece.model")
+    has_own = all(os.path.isfile(os.path.join(folder, name)) for name in ("source.spm", "target.spm"))
+    if not has_own and not os.path.isfile(beside):
+        raise Error(f"{folder}: has no SentencePiece models; put them there as source.spm and target.spm, or one for both beside the folder as {beside}")
+    core.import_ctranslate2(folder, [] if has_own else [beside], output)
+    return output
+
+
 class Model:
-    """A model that is open."""
+    """A model that is open. A folder of CTranslate2 is imported first, which takes some time and room."""
 
     def __init__(self, folder: str, options: dict[str, Any]) -> None:
+        if os.path.isfile(os.path.join(folder, "model.bin")) and not os.path.isfile(os.path.join(folder, "model.safetensors")):
+            self._imported = tempfile.TemporaryDirectory()
+            folder = _import(folder, os.path.join(self._imported.name, "model"))
         self.core = core.Translator(folder, options)
         self.source, self.target = Vocabulary(folder, "source"), Vocabulary(folder, "target")
         self.has_shortlist = os.path.isfile(os.path.join(folder, "shortlist.safetensors"))
