@@ -65,11 +65,15 @@ def defaults_of(function):
 
 
 def plain(result):
-    return {"hypotheses": result.hypotheses, "scores": rounded(result.scores), "attention": rounded(result.attention)}
+    return {"hypotheses": result.hypotheses, "scores": result.scores, "attention": result.attention}
 
 
-def rounded(numbers):
-    return [rounded(one) for one in numbers] if isinstance(numbers, list) else round(numbers, 5)
+def rounded(value):
+    if isinstance(value, list):
+        return [rounded(one) for one in value]
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    return round(value, 5) if isinstance(value, float) else value
 
 
 def distance(ours, theirs):
@@ -117,8 +121,8 @@ def main():
         sources, targets = (side.encode(lines, out_type=str) for side, lines in zip(sides, read))
         sources[2:2] = [[], ["</s>"], ["no such piece"] + sources[0]]
         targets[2:2] = [targets[0], [], ["no such piece"] + targets[0]]
-        our = ours.Translator(options.model, compute_type="float32")
-        their = ctranslate2.Translator(exported, compute_type="float32")
+        our = ours.Translator(options.model, compute_type="float32", intra_threads=1)
+        their = ctranslate2.Translator(exported, compute_type="float32", intra_threads=1)
     print(f"CTranslate2 {ctranslate2.__version__}, {len(sources)} sources")
     goldens, total, worst, differing = [], 0, 0.0, 0
     pieces = sorted({piece for target in targets for piece in target}, key=lambda piece: -sum(target.count(piece) for target in targets))
@@ -127,7 +131,7 @@ def main():
         print(f"{same:4} of {len(sources)} same, scores within {scores:.1e}, attention within {attention:.1e}: {name_of(settings)}"
               + (f"; lines {others[:8]}" if others else ""), flush=True)
         total, worst, differing = total + len(sources), max(worst, scores, attention), differing + len(others)
-        goldens.append({"settings": settings, "results": peer})
+        goldens.append({"settings": settings, "results": rounded(peer)})
     scored = []
     # An end token that the caller gives is the only one here; CTranslate2 adds one more if the model's config says so.
     pairs = [pair for pair in zip(sources, targets) if pair[0] != ["</s>"]]

@@ -91,15 +91,16 @@ class Ct2Job final : public RequestGroup {
   void complete(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) override {
     const Ct2Source& source = sources_[index];
     std::vector<Ct2Hypothesis>& result = results_[index];  // which no other request uses
-    std::vector<Hypothesis> whole;
+    std::vector<Hypothesis> whole;                         // with the context
     std::vector<size_t> observed;
     for (Hypothesis& one : best_first) {
-      const Ids& ids = result.emplace_back(Ct2Hypothesis{.hypothesis = std::move(one)}).hypothesis.ids;
-      const bool unknown = std::ranges::find(ids, model_.target().unk()) != ids.end();
+      Hypothesis all = one;
+      all.ids.insert(all.ids.begin(), source.context.begin(), source.context.end());
+      result.push_back({.hypothesis = std::move(one)});
+      const bool unknown = std::ranges::find(all.ids, model_.target().unk()) != all.ids.end();
       if (!attention_.all && !(attention_.of_unknown && unknown)) continue;
       observed.push_back(result.size() - 1);
-      whole.push_back(result.back().hypothesis);
-      whole.back().ids.insert(whole.back().ids.begin(), source.context.begin(), source.context.end());
+      whole.push_back(std::move(all));
     }
     if (observed.empty()) return;
     std::vector<ScoredPair> pairs;

@@ -11,9 +11,8 @@ import itertools
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, Sequence, TypeVar, Union
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, TypeVar, Union
 
-from .. import core
 from .ctranslate2_search import Model, ScoringResult, Search, Tokens, TranslationResult
 
 __version__ = "4.8.5"  # of the interface: programs compare it

@@ -6,14 +6,13 @@ import itertools
 import os
 import tempfile
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Iterable, Sequence
 
 import numpy as np
 
 from .. import core
 from ..errors import Error
-from ..predictors import Tokenizer
 
 Tokens = Sequence[str]
 # The ids of a hypothesis, whether the end token follows, its score, and its attention, an array or None.
@@ -24,10 +23,10 @@ Found = tuple[list[int], bool, float, Any]
 class TranslationResult:
     """Hypotheses, best first. What was not asked for is an empty list."""
 
-    hypotheses: list[list[str]] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    attention: list[list[list[float]]] = field(default_factory=list)
-    logits: list[list[Any]] = field(default_factory=list)
+    hypotheses: list[list[str]]
+    scores: list[float]
+    attention: list[list[list[float]]]
+    logits: list[list[Any]]
 
     def __len__(self) -> int:
         return len(self.hypotheses)
@@ -46,16 +45,16 @@ class TranslationResult:
 class ScoringResult:
     """The tokens of a target, the end token included, and their log-probabilities."""
 
-    tokens: list[str] = field(default_factory=list)
-    log_probs: list[float] = field(default_factory=list)
+    tokens: list[str]
+    log_probs: list[float]
 
 
 class Vocabulary:
     """The tokens of a side, and their ids."""
 
-    def __init__(self, folder: str, side: str) -> None:
-        tokenizer = Tokenizer(folder, side)
-        self.tokens = [tokenizer._core.token(id) for id in range(len(tokenizer))]
+    def __init__(self, folder: str, target: bool) -> None:
+        tokenizer = core.open_tokenizer(folder, target)
+        self.tokens = [tokenizer.token(id) for id in range(tokenizer.vocab_size)]
         self.ids: dict[str, int] = {}
         for id, token in enumerate(self.tokens):
             self.ids.setdefault(token, id)
@@ -115,7 +114,7 @@ class Model:
             self._imported = tempfile.TemporaryDirectory()
             folder = _import(folder, os.path.join(self._imported.name, "model"))
         self.core = core.Translator(folder, options)
-        self.source, self.target = Vocabulary(folder, "source"), Vocabulary(folder, "target")
+        self.source, self.target = Vocabulary(folder, target=False), Vocabulary(folder, target=True)
         self.has_shortlist = os.path.isfile(os.path.join(folder, "shortlist.safetensors"))
 
     def is_quantized(self) -> bool:
@@ -194,7 +193,7 @@ class Search:
         return TranslationResult(
             [self.model.target.to_tokens(start) for _ in range(count)],
             [0.0] * count if "scores" in self.returns else [],
-            [[[0.0] * len(tokens) for _ in start] for _ in range(count)] if "attention" in self.returns else [])
+            [[[0.0] * len(tokens) for _ in start] for _ in range(count)] if "attention" in self.returns else [], [])
 
     def result(self, source: Tokens, adds_end: bool, found: Sequence[Any]) -> TranslationResult:
         target = self.model.target
@@ -213,4 +212,4 @@ class Search:
                 attention.append(seen.tolist())
             hypotheses.append(tokens)
         return TranslationResult(hypotheses, [score for _, _, score, _ in found] if "scores" in self.returns else [],
-                                 attention if "attention" in self.returns else [])
+                                 attention if "attention" in self.returns else [], [])
