@@ -157,6 +157,9 @@ std::vector<std::vector<double>> score(Opened<Translator>& opened, const std::ve
           targets.size());
   for (const Ids& ids : sources) require_ids(ids, config.source_vocab, "source");
   for (const Ids& ids : targets) require_ids(ids, config.target_vocab, "target");
+  for (size_t i = 0; i < sources.size(); ++i)
+    require_positions(config, std::max(std::ssize(sources[i]), std::ssize(targets[i]) + 1),
+                      fmt::format("pair {}", i + 1));
   return Call::run([&](Call& call) {
     constexpr size_t at_once = 32;
     std::vector<std::vector<double>> scores(sources.size());

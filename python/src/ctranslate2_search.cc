@@ -45,8 +45,15 @@ class Penalized {
   double log_sum_ = 0;                              // of the new probabilities before they are normalized
 };
 
+bool bans_all(std::vector<int32_t> banned, int vocab) {
+  if (std::ssize(banned) < vocab) return false;
+  std::ranges::sort(banned);
+  return std::unique(banned.begin(), banned.end()) - banned.begin() == vocab;
+}
+
 }  // namespace
 
+// Python documents them.
 void visit(OptionVisitor& v, Ct2Options& o) {
   v.field("beam_size", o.beam_size, "", between(1, 1000));
   v.field("most_finished", o.most_finished, "", at_least(1));
@@ -121,6 +128,7 @@ void Ct2Search::rank(std::span<const Answer> answers) {
   ranked_.clear();
   for (size_t i = 0; i < answers.size(); ++i) {
     const Answer& answer = answers[i];
+    if (bans_all(edits_[i].banned, plan_->vocab)) continue;  // there are no probabilities
     const Penalized log_prob(answer, edits_[i]);
     const size_t likeliest = answer.ids.size() - edits_[i].penalized.size();
     for (size_t j = 0; j < answer.ids.size(); ++j) {
@@ -142,7 +150,8 @@ void Ct2Search::rank(std::span<const Answer> answers) {
 
 /// Finishes a hypothesis, of which the end token is not a part.
 void Ct2Search::finish(std::vector<int32_t> ids, double sum, FinishReason reason) {
-  const auto length = static_cast<double>(ids.size() + (reason == FinishReason::end_token ? 1 : 0));
+  const size_t tokens = ids.size() + (reason == FinishReason::end_token ? 1 : 0);
+  const auto length = static_cast<double>(std::max<size_t>(tokens, 1));
   const double score = sum / std::pow(length, plan_->how.length_penalty);
   finished_.push_back({.ids = std::move(ids), .log_probability = sum, .score = score, .reason = reason});
 }

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import shutil
 import threading
 from pathlib import Path
@@ -83,7 +84,7 @@ def test_what_is_not_supported_is_refused_by_name(peer, name, value):
     ({"min_decoding_length": 300}, ValueError, "minimum decoding length"), ({"max_decoding_length": 0, "min_decoding_length": 0}, ValueError, "must be > 0"),
     ({"repetition_penalty": 0}, ValueError, "repetition penalty"), ({"sampling_topp": 2}, ValueError, "sampling_topp"),
     ({"batch_type": "lines"}, ValueError, "batch type"), ({"suppress_sequences": [["no such piece"]]}, ValueError, "no such piece"),
-    ({"target_prefix": [[]]}, ValueError, "sources and 1 target prefixes"), ({"beams": 2}, TypeError, "beams"),
+    ({"max_batch_size": -1}, ValueError, "max_batch_size"), ({"max_input_length": -1}, ValueError, "max_input_length"), ({"target_prefix": [[]]}, ValueError, "sources and 1 target prefixes"), ({"beams": 2}, TypeError, "beams"),
     ({"beam_size": 10**9, "num_hypotheses": 1}, sixfold.Error, "beam_size"),
 ])
 def test_wrong_values_are_errors(peer, options, error, message):
@@ -92,7 +93,7 @@ def test_wrong_values_are_errors(peer, options, error, message):
 
 
 @pytest.mark.parametrize(("options", "error"), [
-    ({"device": "cuda"}, ValueError), ({"device_index": [0, 1]}, ValueError), ({"compute_type": "float16"}, ValueError),
+    ({"device": "cuda"}, ValueError), ({"inter_threads": 0}, ValueError), ({"intra_threads": -1}, ValueError), ({"device_index": [0, 1]}, ValueError), ({"compute_type": "float16"}, ValueError),
     ({"max_queued_batches": 4}, NotImplementedError), ({"flash_attention": True}, NotImplementedError),
     ({"tensor_parallel": True}, NotImplementedError), ({"files": {}}, NotImplementedError),
 ])
@@ -130,6 +131,34 @@ def test_asynchronous_results_are_those_of_the_call(peer):
     assert [one.result() for one in peer.score_batch(sources, targets, asynchronous=True)] == peer.score_batch(sources, targets)
     with pytest.raises(sixfold.Error, match="beam_size"):
         peer.translate_batch(SOURCES, beam_size=10**9, asynchronous=True)[0].result()
+
+
+def test_an_output_ends_where_no_token_may_follow(peer, models):
+    tokenizer = sixfold.Tokenizer(models / "translation")
+    tokens = [tokenizer._core.token(id) for id in range(len(tokenizer))]
+    few = [[token] for token in tokens if token not in ("▁Ihr", "e")]
+    results = peer.translate_batch(SOURCES[:1], suppress_sequences=[*few, ["e", "▁Ihr"], ["▁Ihr", "▁Ihr"], ["e", "e"]], beam_size=4, num_hypotheses=4)
+    assert results[0].hypotheses == [["▁Ihr", "e"]]
+    none = [[token] for token in tokens]
+    assert peer.translate_batch(SOURCES[:1], suppress_sequences=none, return_scores=True)[0].hypotheses == [[]]
+
+
+def test_a_forked_process_has_threads_of_its_own(peer):
+    def translated():
+        return [one.result().hypotheses for one in peer.translate_batch(SOURCES, asynchronous=True)]
+
+    wanted = translated()
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writes, b"same" if translated() == wanted else b"other")
+        finally:
+            os._exit(0)
+    os.close(writes)
+    with open(reads, "rb") as answer:
+        assert answer.read() == b"same"
+    os.waitpid(child, 0)
 
 
 def test_threads_share_a_translator(peer):

@@ -101,6 +101,8 @@ class Translator:
         files: object = None,
     ) -> None:
         _require_cpu(device, device_index)
+        if inter_threads < 1 or intra_threads < 0:
+            raise ValueError(f"inter_threads is {inter_threads}, and intra_threads {intra_threads}; give at least 1 and 0")
         if max_queued_batches > 0:
             raise _refuse("max_queued_batches", "the queue of calls has no limit; leave it out")
         if flash_attention or tensor_parallel:
@@ -112,7 +114,7 @@ class Translator:
         threads = inter_threads * intra_threads  # 0: all that there are
         self._options = {"threads": threads, "precision": self._precision}
         self._threads = inter_threads
-        self._executor: ThreadPoolExecutor | None = None
+        self._executor: tuple[int, ThreadPoolExecutor] | None = None  # with the process that has its threads
         self._lock = threading.Lock()
         self._model: Model | None = Model(self._folder, self._options)
 
@@ -180,7 +182,7 @@ class Translator:
     ) -> Any:
         """Translates sources. The batches are Sixfold's own: a translation does not depend on them."""
         model = self._loaded()
-        _require_batches(max_batch_size, batch_type)
+        _require_batches(batch_type, max_batch_size=max_batch_size, max_input_length=max_input_length)
         for name, value, default in (
             ("coverage_penalty", coverage_penalty, 0), ("prefix_bias_beta", prefix_bias_beta, 0), ("callback", callback, None),
             ("return_logits_vocab", return_logits_vocab, False),
@@ -236,7 +238,7 @@ class Translator:
     ) -> Any:
         """Scores targets. ``offset``: the first tokens that are left out of the results."""
         model = self._loaded()
-        _require_batches(max_batch_size, batch_type)
+        _require_batches(batch_type, max_batch_size=max_batch_size, max_input_length=max_input_length, offset=offset)
         sources, targets = _pairs(source, target, "targets")
         return self._results(lambda: model.score(sources, targets, max_input_length, offset), len(sources), AsyncScoringResult if asynchronous else None)
 
@@ -283,17 +285,18 @@ class Translator:
         if wrapper is None:
             return work()
         with self._lock:
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(self._threads)
-        batch = self._executor.submit(work)
+            if self._executor is None or self._executor[0] != os.getpid():
+                self._executor = os.getpid(), ThreadPoolExecutor(self._threads)
+            batch = self._executor[1].submit(work)
         return [wrapper(batch, place) for place in range(count)]
 
 
-def _require_batches(max_batch_size: int, batch_type: str) -> None:
+def _require_batches(batch_type: str, **counts: int) -> None:
     if batch_type not in ("examples", "tokens"):
         raise ValueError(f"Invalid batch type: {batch_type}")
-    if max_batch_size < 0:
-        raise ValueError(f"max_batch_size is {max_batch_size}; it must be at least 0")
+    for name, count in counts.items():
+        if count < 0:
+            raise ValueError(f"{name} is {count}; it must be at least 0")
 
 
 def _tokens(tokens: Any) -> list[str]:
