@@ -148,6 +148,8 @@ class Search:
             None if self.model.source.has_content(tokens) else self.empty(tokens, start) for tokens, start in zip(batch, starts)]
         for full in True, False:  # prefixes that are whole outputs, and others
             places = [i for i, start in enumerate(starts) if results[i] is None and (len(start) == most) == full]
+            if not places:
+                continue
             some = [read[i][0] for i in places], [starts[i] for i in places]
             if full:
                 found = self.prefixes_alone(*some, alternatives is not None)
