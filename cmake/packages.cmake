@@ -3,6 +3,7 @@ set(minor ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 set(CPACK_COMPONENTS_ALL program library c dev)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME sixfold)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "libmecab2, mecab-ipadic-utf8")  # what it loads when it is used
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libsixfold${minor})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_C_PACKAGE_NAME libsixfold-c1)

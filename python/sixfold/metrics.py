@@ -1,4 +1,4 @@
-"""BLEU and chrF by the names of sacreBLEU 2, with its scores to the last printed digit.
+"""BLEU, chrF and TER by the names of sacreBLEU 2, with its scores to the last printed digit.
 
 ``references[k][i]`` is the k-th reference of hypothesis i. A setting that sacreBLEU has and sixfold has not is an error.
 """
@@ -31,7 +31,7 @@ class Signature:
 
 
 class Score:
-    """A score, from 0 to 100. With a bootstrap, ``_mean`` and ``_ci`` are the mean and half the width of its interval."""
+    """A score, from 0 to 100; TER can be above. With a bootstrap, ``_mean`` and ``_ci`` are the mean and half the width of its interval."""
 
     def __init__(self, name: str, score: float, details: str = "", mean: float = -1.0, interval: float = -1.0) -> None:
         self.name, self.score = name, score
@@ -59,22 +59,25 @@ class BLEUScore(Score):
         super().__init__("BLEU", *score)
         numbers = [int(one) for one in sums]
         self.sys_len, self.ref_len = numbers[:2]
-        self.counts, self.totals = numbers[2:6], numbers[6:]
         self.precisions, self.bp = parts
+        end = 2 + len(self.precisions)
+        self.counts, self.totals = numbers[2:end], numbers[end:]
 
 
 class CHRFScore(Score):
     """``char_order``, ``word_order``, ``beta``: the settings of the score."""
 
-    def __init__(self, word_order: int, *score: Any) -> None:
-        super().__init__("chrF2" + "+" * word_order, *score)
-        self.char_order, self.word_order, self.beta = 6, word_order, 2
+    def __init__(self, char_order: int, word_order: int, beta: int, *score: Any) -> None:
+        super().__init__(f"chrF{beta}" + "+" * word_order, *score)
+        self.char_order, self.word_order, self.beta = char_order, word_order, beta
 
 
-def _only(**settings: tuple[object, object]) -> None:
-    for name, (given, supported) in settings.items():
-        if given != supported:
-            raise Error(f"{name}={given!r}: sixfold has {name}={supported!r} only")
+class TERScore(Score):
+    """``num_edits``, ``ref_length``: the edits, and the words of references, of which several count by their mean."""
+
+    def __init__(self, sums: Sequence[float], *score: Any) -> None:
+        super().__init__("TER", *score)
+        self.num_edits, self.ref_length = int(sums[0]), sums[1]
 
 
 def _streams(references: Lines) -> list[list[str]]:
@@ -105,23 +108,26 @@ class _Metric:
 
 
 class BLEU(_Metric):
-    """BLEU (Papineni et al. 2002). ``tokenize``: 13a, none, char or intl. ``smooth_method``: exp, floor, add-k or none."""
+    """BLEU (Papineni et al. 2002). ``tokenize``: 13a, none, char, intl, zh, ja-mecab or spm, which needs the file
+    ``spm_model``; by default 13a, and zh or ja-mecab if ``trg_lang`` is zh or ja. ``smooth_method``: exp, floor, add-k or none."""
 
     def __init__(
         self, lowercase: bool = False, force: bool = False, tokenize: str | None = None, smooth_method: str = "exp",
         smooth_value: float | None = None, max_ngram_order: int = 4, effective_order: bool = False, trg_lang: str = "",
-        references: Sequence[Lines] | None = None,
+        references: Sequence[Lines] | None = None, spm_model: str = "",
     ) -> None:
-        _only(max_ngram_order=(max_ngram_order, 4), trg_lang=(trg_lang, ""))
+        if tokenize is None:
+            tokenize = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}.get(trg_lang, "13a")
         self._references = references
-        self._core = self._bleu = core.bleu({
-            "lowercase": lowercase, "tokenize": tokenize or "13a", "smooth_method": smooth_method,
-            "smooth_value": smooth_value, "use_effective_order": effective_order})
+        self._core = core.metric("bleu", {"lowercase": lowercase, "bleu": {
+            "tokenize": tokenize, "spm_model": spm_model, "smooth_method": smooth_method, "smooth_value": smooth_value,
+            "max_ngram_order": max_ngram_order, "effective_order": effective_order}})
 
     def corpus_score(self, hypotheses: Lines, references: Sequence[Lines] | None, n_bootstrap: int = 1) -> BLEUScore:
         """The score of a corpus."""
         sums, *score = self._scored(hypotheses, references, n_bootstrap)
-        return BLEUScore(sums, self._bleu.parts(sums), *score)
+        assert isinstance(self._core, core.Bleu)
+        return BLEUScore(sums, self._core.parts(sums), *score)
 
     def sentence_score(self, hypothesis: str, references: Lines) -> BLEUScore:
         """The score of one sentence."""
@@ -135,18 +141,38 @@ class CHRF(_Metric):
         self, char_order: int = 6, word_order: int = 0, beta: int = 2, lowercase: bool = False, whitespace: bool = False,
         eps_smoothing: bool = False, references: Sequence[Lines] | None = None,
     ) -> None:
-        _only(char_order=(char_order, 6), beta=(beta, 2), whitespace=(whitespace, False), eps_smoothing=(eps_smoothing, False))
-        self._references, self._word_order = references, word_order
-        self._core = core.chrf({"word_order": word_order, "lowercase": lowercase})
+        self._references, self._orders = references, (char_order, word_order, beta)
+        self._core = core.metric("chrf", {"lowercase": lowercase, "chrf": {
+            "char_order": char_order, "word_order": word_order, "beta": beta, "whitespace": whitespace, "eps_smoothing": eps_smoothing}})
 
     def corpus_score(self, hypotheses: Lines, references: Sequence[Lines] | None, n_bootstrap: int = 1) -> CHRFScore:
         """The score of a corpus."""
         _, *score = self._scored(hypotheses, references, n_bootstrap)
-        return CHRFScore(self._word_order, *score)
+        return CHRFScore(*self._orders, *score)
 
     def sentence_score(self, hypothesis: str, references: Lines) -> CHRFScore:
         """The score of one sentence."""
         return self.corpus_score([hypothesis], _streams(references))
+
+
+class TER(_Metric):
+    """TER (Snover et al. 2006): edits for each 100 words of the references; less is better."""
+
+    def __init__(
+        self, normalized: bool = False, no_punct: bool = False, asian_support: bool = False, case_sensitive: bool = False,
+        references: Sequence[Lines] | None = None,
+    ) -> None:
+        self._references = references
+        self._core = core.metric("ter", {"ter": {
+            "normalized": normalized, "no_punct": no_punct, "asian_support": asian_support, "case_sensitive": case_sensitive}})
+
+    def corpus_score(self, hypotheses: Lines, references: Sequence[Lines] | None, n_bootstrap: int = 1) -> TERScore:
+        """The score of a corpus."""
+        return TERScore(*self._scored(hypotheses, references, n_bootstrap))
+
+    def sentence_score(self, hypothesis: str, references: Lines) -> TERScore:
+        """The score of one sentence."""
+        return self.corpus_score([hypothesis], [[one] for one in references])
 
 
 def corpus_bleu(
@@ -186,3 +212,19 @@ def sentence_chrf(
 ) -> CHRFScore:
     """The chrF of one sentence."""
     return CHRF(char_order, word_order, beta, whitespace=not remove_whitespace, eps_smoothing=eps_smoothing).sentence_score(hypothesis, references)
+
+
+def corpus_ter(
+    hypotheses: Lines, references: Sequence[Lines], normalized: bool = False, no_punct: bool = False,
+    asian_support: bool = False, case_sensitive: bool = False,
+) -> TERScore:
+    """The TER of a corpus."""
+    return TER(normalized, no_punct, asian_support, case_sensitive).corpus_score(hypotheses, references)
+
+
+def sentence_ter(
+    hypothesis: str, references: Lines, normalized: bool = False, no_punct: bool = False,
+    asian_support: bool = False, case_sensitive: bool = False,
+) -> TERScore:
+    """The TER of one sentence."""
+    return TER(normalized, no_punct, asian_support, case_sensitive).sentence_score(hypothesis, references)

@@ -1,31 +1,19 @@
+#include "metrics/metrics.h"
+
 #include "binding.h"
 #include "metrics/bleu.h"
-#include "metrics/chrf.h"
 #include "metrics/evaluation.h"
 
 namespace sixfold {
-
-/// The settings by the names that sacreBLEU has for them.
-static void visit(OptionVisitor& v, BleuOptions& o) {
-  v.field("tokenize", o.tokenizer, "how sentences are split into words");
-  v.field("smooth_method", o.smoothing, "what counts if no n-gram of an order matches");
-  v.field("smooth_value", o.smooth_value, "the constant of floor and add-k");
-  v.field("lowercase", o.lowercase, "ignore case");
-  v.field("use_effective_order", o.effective_order, "ignore orders longer than the sentence");
-}
-static void visit(OptionVisitor& v, ChrfOptions& o) {
-  v.field("word_order", o.word_order, "0, or 2 for chrF2++", between(0, 2));
-  v.field("lowercase", o.lowercase, "ignore case");
-}
-
 namespace python {
 namespace {
 
-template <class M, class Options>
-std::unique_ptr<M> metric_of(const char* name, const py::dict& keywords) {
-  Options options;
-  read_keywords(keywords, name, {OptionVisitor::Walk(options)});
-  return std::make_unique<M>(options);
+/// A metric of the table, with settings by the names that sacreBLEU has for them.
+std::unique_ptr<Metric> metric_of(const std::string& name, const py::dict& settings) {
+  MetricOptions options;
+  read_keywords(settings, name, {OptionVisitor::Walk(options)});
+  const MetricEntry& row = metric_named(name);
+  return Call::run([&](Call&) { return row.create(options); });
 }
 
 /// Score, sums, details, and mean and half width of the samples of a bootstrap, if `samples` is above 1.
@@ -64,9 +52,7 @@ void add_metrics(py::module_& m) {
     const BleuScore parts = metric.whole_score(sums);
     return py::make_tuple(parts.precisions, parts.brevity_penalty);
   });
-  py::class_<Chrf, Metric>(m, "Chrf");
-  m.def("bleu", [](const py::dict& keywords) { return metric_of<Bleu, BleuOptions>("bleu", keywords); });
-  m.def("chrf", [](const py::dict& keywords) { return metric_of<Chrf, ChrfOptions>("chrf", keywords); });
+  m.def("metric", metric_of);
 }
 
 }  // namespace python

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "metrics/ngrams.h"
 #include "metrics/unicode.h"
 
@@ -26,15 +27,38 @@ std::string BleuScore::details() const {
   const double ratio = reference_length > 0
                            ? static_cast<double>(hypothesis_length) / static_cast<double>(reference_length)
                            : 0.0;
-  return fmt::format("{:.1f}/{:.1f}/{:.1f}/{:.1f} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})",
-                     precisions[0], precisions[1], precisions[2], precisions[3], brevity_penalty, ratio,
-                     hypothesis_length, reference_length);
+  std::vector<std::string> shown;
+  for (const double precision : precisions) shown.push_back(fmt::format("{:.1f}", precision));
+  return fmt::format("{} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})", join(shown, "/"),
+                     brevity_penalty, ratio, hypothesis_length, reference_length);
+}
+
+void visit(OptionVisitor& v, BleuOptions& o) {
+  v.field("tokenize", o.tokenizer,
+          "how BLEU splits text into words: 13a, none (at spaces alone), char, intl, zh, ja-mecab or spm");
+  v.field("spm_model", o.spm_model, "file of the SentencePiece model with which spm splits text");
+  v.field("smooth_method", o.smoothing,
+          "smoothing of BLEU if no n-gram of an order matches: exp, floor, add-k or none");
+  v.field("smooth_value", o.smooth_value, "constant of the smoothing: of floor [0.1] and add-k [1]",
+          at_least(0));
+  v.field("max_ngram_order", o.max_ngram_order, "longest n-grams of BLEU, in words", between(1, 100));
+  v.field("effective_order", o.effective_order,
+          "leave out the orders of n-grams that are longer than all translations, for single sentences");
+}
+
+Bleu::Bleu(BleuOptions options) : options_(std::move(options)) {
+  check_ranges(options_);
+  require((options_.tokenizer == BleuTokenizer::spm) == !options_.spm_model.empty(),
+          "BLEU: spm_model and tokenize spm belong together: the tokenizer {} {}",
+          name_of_enum(options_.tokenizer), options_.spm_model.empty() ? "needs a model" : "has no model");
+  if (options_.tokenizer == BleuTokenizer::spm) model_ = load_spm_tokenizer(options_.spm_model);
+  if (options_.tokenizer == BleuTokenizer::ja_mecab) model_ = load_mecab_tokenizer();
 }
 
 std::u32string Bleu::words(std::string_view sentence) const {
   std::u32string text = decode_utf8(sentence);
   if (options_.lowercase) text = to_lower(text);
-  return tokenize(text, options_.tokenizer);
+  return model_ ? model_->tokenize(text) : tokenize(text, options_.tokenizer);
 }
 
 MetricStatistics Bleu::statistics(std::string_view output, std::span<const std::string> references) const {
@@ -46,7 +70,7 @@ MetricStatistics Bleu::statistics(std::string_view output, std::span<const std::
 
   const auto length = std::ssize(output_words);
   int64_t nearest = 0;
-  std::array<NgramCounts, kOrders> allowed;  // the maximum count of each n-gram in a reference
+  std::vector<NgramCounts> allowed(orders());  // the maximum count of each n-gram in a reference
   for (size_t i = 0; i < texts.size(); ++i) {
     const auto reference_words = split_words(texts[i]);
     if (i == 0 || is_nearer(std::ssize(reference_words), nearest, length))
@@ -56,7 +80,7 @@ MetricStatistics Bleu::statistics(std::string_view output, std::span<const std::
         allowed[n][ngram] = std::max(allowed[n][ngram], count);
   }
   std::vector<double> sums{static_cast<double>(length), static_cast<double>(nearest)};
-  for (size_t n = 0; n < kOrders; ++n)
+  for (size_t n = 0; n < orders(); ++n)
     sums.push_back(static_cast<double>(count_matches(count_ngrams(output_words, n + 1), allowed[n])));
   for (int64_t n = 0; n < std::ssize(allowed); ++n)
     sums.push_back(static_cast<double>(std::max<int64_t>(length - n, 0)));
@@ -68,9 +92,9 @@ double Bleu::smooth_value() const {
 }
 
 BleuScore Bleu::whole_score(std::span<const double> sums) const {
-  BleuScore result;
+  BleuScore result{.precisions = std::vector<double>(orders())};
   const double hypothesis_length = sums[0], reference_length = sums[1];
-  const auto all_matches = sums.subspan(2, kOrders), totals = sums.subspan(2 + kOrders, kOrders);
+  const auto all_matches = sums.subspan(2, orders()), totals = sums.subspan(2 + orders(), orders());
   result.hypothesis_length = static_cast<int64_t>(hypothesis_length);
   result.reference_length = static_cast<int64_t>(reference_length);
   if (hypothesis_length < reference_length)
@@ -79,15 +103,15 @@ BleuScore Bleu::whole_score(std::span<const double> sums) const {
 
   const BleuSmoothing smoothing = options_.smoothing;
   double halvings = 1;
-  size_t orders = kOrders;
-  for (size_t n = 0; n < kOrders; ++n) {
+  size_t scored = orders();
+  for (size_t n = 0; n < orders(); ++n) {
     double matches = all_matches[n], total = totals[n];
     if (smoothing == BleuSmoothing::add_k && n > 0) {
       matches += smooth_value();
       total += smooth_value();
     }
     if (total == 0) break;
-    if (options_.effective_order) orders = n + 1;
+    if (options_.effective_order) scored = n + 1;
     result.precisions[n] = 100 * matches / total;
     if (matches > 0) continue;
     switch (smoothing) {
@@ -103,8 +127,8 @@ BleuScore Bleu::whole_score(std::span<const double> sums) const {
     }
   }
   double log_sum = 0;
-  for (size_t n = 0; n < orders; ++n) log_sum += floored_log(result.precisions[n]);
-  result.score = result.brevity_penalty * std::exp(log_sum / static_cast<double>(orders));
+  for (size_t n = 0; n < scored; ++n) log_sum += floored_log(result.precisions[n]);
+  result.score = result.brevity_penalty * std::exp(log_sum / static_cast<double>(scored));
   return result;
 }
 
@@ -117,7 +141,8 @@ std::string Bleu::settings() const {
   if (options_.smoothing == BleuSmoothing::floor || options_.smoothing == BleuSmoothing::add_k)
     smooth += fmt::format("[{:.2f}]", smooth_value());
   return fmt::format("case:{}|eff:{}|tok:{}|smooth:{}", options_.lowercase ? "lc" : "mixed",
-                     options_.effective_order ? "yes" : "no", name_of_enum(options_.tokenizer), smooth);
+                     options_.effective_order ? "yes" : "no",
+                     model_ ? model_->signature() : name_of_enum(options_.tokenizer), smooth);
 }
 
 }  // namespace sixfold

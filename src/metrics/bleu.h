@@ -1,11 +1,12 @@
 #pragma once
-#include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/options.h"
 #include "metrics/bleu_tokenizers.h"
@@ -29,15 +30,20 @@ struct EnumNames<BleuSmoothing> {
 
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::v13a;
+  std::string spm_model{};  // the file of the SentencePiece model of `BleuTokenizer::spm`
   BleuSmoothing smoothing = BleuSmoothing::exponential;
   std::optional<double> smooth_value{};  // the constant of `floor` (default 0.1) and `add_k` (default 1)
-  bool lowercase = false;
+  int max_ngram_order = 4;
   bool effective_order = false;  // for single sentences: ignore orders longer than the sentence
+  bool lowercase = false;
 };
 
+/// The settings by the names that sacreBLEU has for them, without `lowercase`.
+void visit(OptionVisitor& v, BleuOptions& o);
+
 struct BleuScore {
-  double score = 0;  // 0 to 100
-  std::array<double, 4> precisions{};
+  double score = 0;                  // 0 to 100
+  std::vector<double> precisions{};  // of each order
   double brevity_penalty = 1;
   int64_t hypothesis_length = 0;
   int64_t reference_length = 0;
@@ -52,13 +58,14 @@ struct BleuScore {
 /// that are also in a reference, and then all n-grams of outputs.
 class Bleu : public Metric {
  public:
-  static constexpr size_t kOrders = 4;
+  /// Throws an input error if an option is out of range or the SentencePiece model can't be read, and an
+  /// environment error if MeCab, which the options ask for, is not installed.
+  explicit Bleu(BleuOptions options = {});
 
-  explicit Bleu(BleuOptions options = {}) : options_(options) {}
-
-  size_t size() const override { return 2 + 2 * kOrders; }
+  size_t size() const override { return 2 + 2 * orders(); }
   MetricStatistics statistics(std::string_view output, std::span<const std::string> references) const override;
   double score(std::span<const double> sums, int64_t outputs = 1) const override;
+  std::string name() const override { return "BLEU"; }
   std::string details(std::span<const double> sums) const override;
   std::string settings() const override;
 
@@ -66,10 +73,12 @@ class Bleu : public Metric {
   BleuScore whole_score(std::span<const double> sums) const;
 
  private:
+  size_t orders() const { return static_cast<size_t>(options_.max_ngram_order); }
   std::u32string words(std::string_view sentence) const;
   double smooth_value() const;
 
   BleuOptions options_;
+  std::shared_ptr<const ModelTokenizer> model_;  // null: the tokenizer has none
 };
 
 }  // namespace sixfold

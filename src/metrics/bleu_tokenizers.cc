@@ -2,6 +2,8 @@
 
 #include <unicode/uchar.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "metrics/unicode.h"
 
@@ -57,26 +59,27 @@ std::u32string split_pairs(std::u32string_view text, First first, Second second,
   return out;
 }
 
-std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to) {
-  std::u32string out;
-  size_t at = 0;
-  for (size_t hit; (hit = text.find(from, at)) != text.npos; at = hit + from.size())
-    out.append(text.substr(at, hit - at)).append(to);
-  return out.append(text.substr(at));
-}
-
 std::u32string split_13a(std::u32string_view sentence) {
   std::u32string text = replace_all(sentence, U"<skipped>", U"");
   text = replace_all(text, U"-\n", U"");
-  text = replace_all(text, U"\n", U" ");
-  text = replace_all(text, U"&quot;", U"\"");
-  text = replace_all(text, U"&amp;", U"&");
-  text = replace_all(text, U"&lt;", U"<");
-  text = replace_all(text, U"&gt;", U">");
-  text = space_around(U" " + text + U" ", is_separate_in_13a);
-  text = split_pairs(text, is_not_digit, is_dot_or_comma, Side::right);
-  text = split_pairs(text, is_dot_or_comma, is_not_digit, Side::left);
-  return split_pairs(text, is_digit, is_dash, Side::right);
+  text = resolve_entities(replace_all(text, U"\n", U" "));
+  return space_around_stops(space_around_punctuation(U" " + text + U" "));
+}
+
+/// The ranges of sacreBLEU. It writes those of the planes above the first with four digits, \u20000 to \u2a6d6
+/// and \u2f800 to \u2fa1d, so that they are others, which scores depend on.
+bool is_chinese(char32_t c) {
+  constexpr std::pair<char32_t, char32_t> ranges[] = {
+      {0x2001, 0x2a6d}, {0x2e80, 0x2eff}, {0x2f00, 0x2fdf}, {0x2ff0, 0x2fff}, {0x3000, 0x303f},
+      {0x3100, 0x312f}, {0x31a0, 0x31bf}, {0x31c0, 0x31ef}, {0x3200, 0x33ff}, {0x3400, 0x4db5},
+      {0x4e00, 0x9fbb}, {0xf900, 0xfa2d}, {0xfa30, 0xfa6a}, {0xfa70, 0xfad9}, {0xfe10, 0xfe1f},
+      {0xfe30, 0xfe4f}, {0xff00, 0xffef}};
+  return std::ranges::any_of(ranges, [c](const auto& range) { return range.first <= c && c <= range.second; });
+}
+
+std::u32string split_chinese(std::u32string_view sentence) {
+  while (!sentence.empty() && is_space(sentence.front())) sentence.remove_prefix(1);
+  return space_around_stops(space_around_punctuation(space_around(sentence, is_chinese)));
 }
 
 std::u32string split_international(std::u32string_view sentence) {
@@ -86,6 +89,31 @@ std::u32string split_international(std::u32string_view sentence) {
 }
 
 }  // namespace
+
+std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to) {
+  std::u32string out;
+  size_t at = 0;
+  for (size_t hit; (hit = text.find(from, at)) != text.npos; at = hit + from.size())
+    out.append(text.substr(at, hit - at)).append(to);
+  return out.append(text.substr(at));
+}
+
+std::u32string resolve_entities(std::u32string_view text) {
+  std::u32string out = replace_all(text, U"&quot;", U"\"");
+  out = replace_all(out, U"&amp;", U"&");
+  out = replace_all(out, U"&lt;", U"<");
+  return replace_all(out, U"&gt;", U">");
+}
+
+std::u32string space_around_punctuation(std::u32string_view text) {
+  return space_around(text, is_separate_in_13a);
+}
+
+std::u32string space_around_stops(std::u32string_view text) {
+  std::u32string out = split_pairs(text, is_not_digit, is_dot_or_comma, Side::right);
+  out = split_pairs(out, is_dot_or_comma, is_not_digit, Side::left);
+  return split_pairs(out, is_digit, is_dash, Side::right);
+}
 
 std::u32string tokenize(std::u32string_view sentence, BleuTokenizer tokenizer) {
   // sacreBLEU removes trailing space first, which matters for a final dot in `international`.
@@ -99,6 +127,11 @@ std::u32string tokenize(std::u32string_view sentence, BleuTokenizer tokenizer) {
       return normalize_spaces(space_around(sentence, [](char32_t) { return true; }));
     case BleuTokenizer::international:
       return normalize_spaces(split_international(sentence));
+    case BleuTokenizer::chinese:
+      return normalize_spaces(split_chinese(sentence));
+    case BleuTokenizer::ja_mecab:
+    case BleuTokenizer::spm:
+      break;  // these have a `ModelTokenizer`
   }
   throw_unknown("tokenizer of BLEU", tokenizer);
 }

@@ -1,7 +1,5 @@
 #include "metrics/chrf.h"
 
-#include <array>
-
 #include "base/error.h"
 #include "metrics/ngrams.h"
 #include "metrics/unicode.h"
@@ -9,9 +7,7 @@
 namespace sixfold {
 namespace {
 
-constexpr int kBeta = 2;
-
-using Ngrams = std::array<NgramCounts, Chrf::kOrders>;
+using Ngrams = std::vector<NgramCounts>;  // of each order of characters, then of words
 
 /// Separates one punctuation character from a word, at its end or else at its beginning ("(hi)" -> "(hi )").
 std::u32string split_punctuation(std::u32string_view text) {
@@ -40,13 +36,16 @@ struct Sentence {
 Sentence::Sentence(std::string_view utf8, const ChrfOptions& options) {
   std::u32string text = decode_utf8(utf8);
   if (options.lowercase) text = to_lower(text);
-  for (const std::u32string_view word : split_words(text)) characters.append(word);
+  if (options.whitespace)
+    characters = text;
+  else
+    for (const std::u32string_view word : split_words(text)) characters.append(word);
   std::vector<std::u32string_view> units;
   for (size_t i = 0; i < characters.size(); ++i) units.push_back(std::u32string_view(characters).substr(i, 1));
-  for (size_t n = 0; n < Chrf::kCharacterOrders; ++n) ngrams[n] = count_ngrams(units, n + 1);
+  for (int n = 1; n <= options.char_order; ++n) ngrams.push_back(count_ngrams(units, static_cast<size_t>(n)));
   words = split_punctuation(text);
   units = split_words(words);
-  for (int n = 0; n < options.word_order; ++n) ngrams[Chrf::kCharacterOrders + n] = count_ngrams(units, n + 1);
+  for (int n = 1; n <= options.word_order; ++n) ngrams.push_back(count_ngrams(units, static_cast<size_t>(n)));
 }
 
 double total(const NgramCounts& counts) {
@@ -57,7 +56,7 @@ double total(const NgramCounts& counts) {
 
 std::vector<double> compare(const Ngrams& hypothesis, const Ngrams& reference) {
   std::vector<double> sums;
-  for (size_t i = 0; i < Chrf::kOrders; ++i) {
+  for (size_t i = 0; i < reference.size(); ++i) {
     // A reference that is too short for this order is ignored.
     if (reference[i].empty())
       sums.insert(sums.end(), {0, 0, 0});
@@ -70,11 +69,17 @@ std::vector<double> compare(const Ngrams& hypothesis, const Ngrams& reference) {
 
 }  // namespace
 
-Chrf::Chrf(ChrfOptions options) : options_(options) {
-  require(options.word_order >= 0 && options.word_order <= static_cast<int>(Chrf::kWordOrders),
-          "chrF: word_order must be from 0 to {}, not {}; use 0 (chrF2) or 2 (chrF2++)", Chrf::kWordOrders,
-          options.word_order);
+void visit(OptionVisitor& v, ChrfOptions& o) {
+  v.field("char_order", o.char_order, "longest n-grams of chrF, in characters", between(1, 100));
+  v.field("word_order", o.word_order, "longest n-grams of chrF, in words; 2: chrF++", between(0, 100));
+  v.field("beta", o.beta, "how many times as much recall counts in chrF as precision", between(0, 1000));
+  v.field("whitespace", o.whitespace, "count white space as characters in chrF");
+  v.field(
+      "eps_smoothing", o.eps_smoothing,
+      "let chrF be the mean of all orders, as chrF++.py, NLTK and Moses do, not of those that both texts have");
 }
+
+Chrf::Chrf(ChrfOptions options) : options_(options) { check_ranges(options_); }
 
 MetricStatistics Chrf::statistics(std::string_view output, std::span<const std::string> references) const {
   require(!references.empty(), "chrF needs at least one reference for each sentence");
@@ -92,25 +97,36 @@ MetricStatistics Chrf::statistics(std::string_view output, std::span<const std::
 }
 
 double Chrf::score(std::span<const double> sums, int64_t /*outputs*/) const {
-  double precision = 0, recall = 0;
-  int orders = 0;
-  for (size_t i = 0; i < kOrders; ++i) {
+  constexpr double epsilon = 1e-16;
+  const double factor = options_.beta * options_.beta;
+  double precision = 0, recall = 0, smoothed = 0;
+  int both = 0;
+  for (size_t i = 0; i < orders(); ++i) {
     const double hypothesis = sums[3 * i], reference = sums[3 * i + 1], matches = sums[3 * i + 2];
+    const double p = hypothesis > 0 ? matches / hypothesis : epsilon;
+    const double r = reference > 0 ? matches / reference : epsilon;
+    const double denominator = factor * p + r;
+    smoothed += denominator > 0 ? (1 + factor) * p * r / denominator : epsilon;
     if (hypothesis == 0 || reference == 0) continue;
-    precision += matches / hypothesis;
-    recall += matches / reference;
-    ++orders;
+    precision += p;
+    recall += r;
+    ++both;
   }
+  if (options_.eps_smoothing) return 100 * smoothed / static_cast<double>(orders());
   if (precision + recall == 0) return 0;
-  precision /= orders;
-  recall /= orders;
-  constexpr double factor = kBeta * kBeta;
+  precision /= both;
+  recall /= both;
   return 100 * ((1 + factor) * precision * recall / (factor * precision + recall));
 }
 
+std::string Chrf::name() const {
+  return fmt::format("chrF{}{}", options_.beta, std::string(static_cast<size_t>(options_.word_order), '+'));
+}
+
 std::string Chrf::settings() const {
-  return fmt::format("case:{}|eff:yes|nc:{}|nw:{}|space:no", options_.lowercase ? "lc" : "mixed",
-                     kCharacterOrders, options_.word_order);
+  return fmt::format("case:{}|eff:{}|nc:{}|nw:{}|space:{}", options_.lowercase ? "lc" : "mixed",
+                     options_.eps_smoothing ? "no" : "yes", options_.char_order, options_.word_order,
+                     options_.whitespace ? "yes" : "no");
 }
 
 }  // namespace sixfold

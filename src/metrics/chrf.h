@@ -3,35 +3,43 @@
 #include <string>
 #include <string_view>
 
+#include "base/options.h"
 #include "metrics/metric.h"
 
 namespace sixfold {
 
 struct ChrfOptions {
-  int word_order = 0;  // 0: chrF2; 2: chrF2++, which also counts words and pairs of words
+  int char_order = 6;
+  int word_order = 0;  // 2: chrF++, which also counts words and pairs of words
+  int beta = 2;        // how many times as much recall counts as precision
+  bool whitespace = false;
+  bool eps_smoothing = false;
   bool lowercase = false;
 };
 
-/// chrF (Popović, 2015) with n-grams of up to 6 characters and beta = 2, equal to that of sacreBLEU 2 to the
-/// last printed digit, from 0 to 100: the F score of precision and recall, each averaged over the orders that
-/// both sides have. White space is ignored. Of several references that counts which gives the highest score.
+/// The settings by the names that sacreBLEU has for them, without `lowercase`.
+void visit(OptionVisitor& v, ChrfOptions& o);
+
+/// chrF (Popović, 2015), equal to that of sacreBLEU 2 to the last printed digit, from 0 to 100: the F score of
+/// precision and recall, each averaged over the orders that both sides have; or, with `eps_smoothing`, the mean
+/// F score of all orders, of which those that a side lacks have almost 0. White space is ignored unless
+/// `whitespace` is set. Of several references that counts which gives the highest score.
 /// The sums are, for each order, the n-grams of outputs, of references, and those in both: first the orders of
 /// characters, then those of words.
 class Chrf : public Metric {
  public:
-  static constexpr size_t kCharacterOrders = 6;
-  static constexpr size_t kWordOrders = 2;
-  static constexpr size_t kOrders = kCharacterOrders + kWordOrders;  ///< n-grams of unused orders are 0
-
-  /// Throws an input error unless 0 <= word_order <= 2.
+  /// Throws an input error if an option is out of range.
   explicit Chrf(ChrfOptions options = {});
 
-  size_t size() const override { return 3 * kOrders; }
+  size_t size() const override { return 3 * orders(); }
   MetricStatistics statistics(std::string_view output, std::span<const std::string> references) const override;
   double score(std::span<const double> sums, int64_t outputs = 1) const override;
+  std::string name() const override;
   std::string settings() const override;
 
  private:
+  size_t orders() const { return static_cast<size_t>(options_.char_order + options_.word_order); }
+
   ChrfOptions options_;
 };
 

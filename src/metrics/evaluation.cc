@@ -8,20 +8,16 @@
 namespace sixfold {
 
 SystemScore score_system(const Metric& metric, std::span<const std::string> outputs,
-                         const References& references, const std::optional<BootstrapOptions>& resampling) {
+                         const References& references, const std::optional<BootstrapOptions>& resampling,
+                         std::span<const std::string> sources) {
   require(!outputs.empty(), "there is no output to score");
-  for (const std::vector<std::string>& one : references)
-    require(one.size() == outputs.size(), "{} outputs and {} references; each output needs one", outputs.size(),
-            one.size());
   std::vector<MetricStatistics> all;  // those of each output, if they are needed again
-  std::vector<std::string> of_output(references.size());
   MetricSums sums(metric);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    for (size_t k = 0; k < references.size(); ++k) of_output[k] = references[k][i];
-    MetricStatistics statistics = metric.statistics(outputs[i], of_output);
-    sums.add(statistics);
-    if (resampling) all.push_back(std::move(statistics));
-  }
+  metric.for_each_statistics({outputs, references, sources, resampling.has_value()},
+                             [&](MetricStatistics statistics) {
+                               sums.add(statistics);
+                               if (resampling) all.push_back(std::move(statistics));
+                             });
   SystemScore result{.score = sums.score(), .details = sums.details()};
   if (resampling)
     result.samples = bootstrap(std::ssize(all), *resampling, [&](std::span<const uint32_t> drawn) {

@@ -11,9 +11,6 @@
 
 namespace sixfold {
 
-/// The references of some outputs: `references[k][i]` is the k-th reference of output i.
-using References = std::vector<std::vector<std::string>>;
-
 /// The score of one system.
 struct SystemScore {
   double score = 0;
@@ -25,10 +22,11 @@ struct SystemScore {
 /// Scores the outputs of a system, of which there must be at least one, and, if options are given, samples of
 /// them. Throws an input error if there is none, or if there is not a reference for each. Takes time in
 /// proportion to the number of outputs and the number of samples. Throws as `Metric::statistics` and
-/// `bootstrap`.
+/// `bootstrap`. `sources`: of the outputs, for metrics that read them; empty: they are not known.
 SIXFOLD_API SystemScore score_system(const Metric& metric, std::span<const std::string> outputs,
                                      const References& references,
-                                     const std::optional<BootstrapOptions>& resampling = {});
+                                     const std::optional<BootstrapOptions>& resampling = {},
+                                     std::span<const std::string> sources = {});
 
 /// The difference of two systems, each of which has one run or several, such as trainings with different seeds.
 struct SystemDifference {

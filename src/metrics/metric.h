@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,6 +21,17 @@ struct MetricStatistics {
   std::vector<uint32_t> places = {};  ///< the number of the sum for each amount; empty: 0, 1, 2, ...
 };
 
+/// The references of some outputs: `references[k][i]` is the k-th reference of output i.
+using References = std::vector<std::vector<std::string>>;
+
+/// What a metric compares.
+struct MetricLines {
+  std::span<const std::string> outputs;
+  const References& references;
+  std::span<const std::string> sources = {};  ///< of the outputs; empty: not known
+  bool each = false;  ///< whether the scores of single lines, or of some of them, will be asked for
+};
+
 /// A metric with its settings. Any number of threads may use one object at once.
 class SIXFOLD_API Metric {
  public:
@@ -32,8 +44,14 @@ class SIXFOLD_API Metric {
   /// invalid UTF-8.
   virtual MetricStatistics statistics(std::string_view output,
                                       std::span<const std::string> references) const = 0;
+  /// Calls `use` with the statistics of each output, in order. By default it is `statistics`. Throws an input
+  /// error if there is not a reference for each.
+  virtual void for_each_statistics(const MetricLines& lines,
+                                   const std::function<void(MetricStatistics)>& use) const;
   /// The score of so many outputs with these sums. Of no outputs it is a finite number.
   virtual double score(std::span<const double> sums, int64_t outputs) const = 0;
+  /// The name in sacreBLEU's reports, such as "chrF2++"; empty: the metric is not one of sacreBLEU's.
+  virtual std::string name() const { return {}; }
   /// What a report adds to the score, such as the precisions of BLEU.
   virtual std::string details(std::span<const double> /*sums*/) const { return {}; }
   /// The settings of the score in sacreBLEU's format: "case:mixed|eff:no|tok:13a|smooth:exp".
@@ -67,12 +85,13 @@ struct MetricOptions;
 struct MetricEntry {
   std::string_view name;         ///< as options and logs have it: "chrf"
   std::string_view title;        ///< as tables and charts have it: "chrF2"
-  std::string_view report;       ///< with which its reports begin, as those of sacreBLEU do
   std::string_view explanation;  ///< a few words, for help and documentation
   LineContent content = LineContent::text;
   /// Why case can't be ignored: "labels are compared as they are". Empty: it can.
   std::string_view fixed_case = {};
   bool compares_whole_lines = false;  ///< one letter of a reference that is not known counts for all of it
+  bool scores_all_at_once = false;    ///< `Metric::for_each_statistics` is not `statistics` of each
+  std::string_view settings = {};     ///< the beginning of the keys of its settings: "chrf."
   bool higher_is_better = true;
   std::unique_ptr<Metric> (*create)(const MetricOptions& options) = nullptr;
 };

@@ -1,18 +1,38 @@
 #pragma once
+#include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/options.h"
 #include "metrics/bleu.h"
+#include "metrics/chrf.h"
+#include "metrics/command_metric.h"
 #include "metrics/metric.h"
+#include "metrics/ter.h"
 
 namespace sixfold {
 
 /// The settings of metrics. Each metric takes those that mean something to it.
 struct MetricOptions {
-  BleuOptions bleu{};
   bool lowercase = false;
+  BleuOptions bleu{};
+  ChrfOptions chrf{};
+  TerOptions ter{};
+  CommandMetricOptions command{};
   std::vector<std::string>
       labels{};  ///< all that outputs and references can be, each once; for metrics of labels
 };
+
+/// All settings that people choose. `lowercase` counts for all metrics.
+void visit(OptionVisitor& v, MetricOptions& o);
+
+/// How messages name a setting of this key, such as "chrf.beta": "--chrf-beta".
+using SettingName = std::function<std::string(std::string_view key)>;
+/// Throws an input error that names the setting if settings contradict each other, or one of them differs from
+/// its default and is none of any of these metrics.
+void check_metric_options(const MetricOptions& options, std::span<const MetricEntry* const> rows,
+                          const SettingName& named);
 
 }  // namespace sixfold

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -16,6 +15,7 @@
 #include "metrics/metrics.h"
 #include "program/commands.h"
 #include "program/evaluation_report.h"
+#include "program/kit/interrupt.h"
 #include "program/kit/label_files.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
@@ -38,14 +38,24 @@ struct EnumNames<cli::ReportFormat> {
 namespace cli {
 namespace {
 
+/// The options for the settings of BLEU.
+const std::vector<std::pair<std::string_view, std::string>> bleu_options{
+    {"tokenize", "--tokenize"},
+    {"spm_model", "--spm-model"},
+    {"smooth_method", "--smooth"},
+    {"smooth_value", "--smooth-value"},
+    {"max_ngram_order", "--bleu-max-ngram-order"},
+    {"effective_order", "--bleu-effective-order"}};
+
 struct EvaluateSettings {
   std::string hypothesis = "-";
   std::vector<std::string> others;
   std::vector<std::string> references;
+  std::string source;
   InvalidUtf8 invalid = InvalidUtf8::error;
   ChosenNames metrics;
   MetricOptions options;
-  bool confidence = false, line_confidence = false;
+  bool confidence = false, line_confidence = false, sentence_level = false, score_only = false;
   BootstrapOptions bootstrap;
   int trials = RandomizationOptions().trials;
   ReportFormat format = ReportFormat::text;
@@ -70,7 +80,8 @@ using System = std::vector<std::string>;
 struct EvaluatedText {
   std::vector<std::vector<std::vector<std::string>>> systems;  ///< the lines of each run of each system
   References references;
-  std::optional<RatedLines> rated = {};  // those of the only system
+  std::vector<std::string> sources = {};  // empty: not known
+  std::optional<RatedLines> rated = {};   // those of the only system
 };
 
 /// The runs of a system, separated by commas, which may also belong to the name of a file.
@@ -161,6 +172,11 @@ EvaluatedText read_texts(const EvaluateSettings& settings, const std::vector<Sys
     text.references.push_back(read_text(path, settings));
     for (const MetricEntry* row : settings.rows) require_references(text.references.back(), path, row->content);
   }
+  if (!settings.source.empty()) {
+    text.sources = read_text(settings.source, settings);
+    require_equal_lines(settings.source, text.sources.size(), settings.references[0],
+                        text.references[0].size());
+  }
   for (const System& system : systems) {
     auto& runs = text.systems.emplace_back();
     for (const std::string& path : system) {
@@ -188,8 +204,6 @@ EvaluatedText compared_parts(EvaluatedText text, LineContent content) {
 
 EvaluationReport evaluate(const MetricEntry& row, const EvaluateSettings& settings,
                           const EvaluatedText& lines) {
-  require(!settings.options.lowercase || row.fixed_case.empty(),
-          "--lowercase: {}; leave it out with --metric {}", row.fixed_case, row.name);
   require(row.content != LineContent::label || lines.references.size() == 1,
           "--metric {}: there are {}, but a text has one label", row.name,
           counted(lines.references.size(), "reference"));
@@ -202,12 +216,26 @@ EvaluationReport evaluate(const MetricEntry& row, const EvaluateSettings& settin
     options.labels.assign(labels.begin(), labels.end());
   }
   const auto metric = row.create(options);
-  EvaluationReport report{
-      row.report, signature_of(*metric, text.references.size(), settings.resampling()), {}, {}};
+  const std::string name = metric->name();
+  EvaluationReport report{name.empty() ? std::string(row.name) : name,
+                          signature_of(*metric, text.references.size(), settings.resampling()),
+                          {},
+                          {},
+                          {}};
   for (const auto& runs : text.systems) {
     auto& scores = report.systems.emplace_back();
-    for (const auto& outputs : runs)
-      scores.push_back(score_system(*metric, outputs, text.references, settings.resampling()));
+    for (const auto& outputs : runs) {
+      if (settings.sentence_level)
+        metric->for_each_statistics(
+            {outputs, text.references, text.sources, true}, [&](const MetricStatistics& statistics) {
+              MetricSums line(*metric);
+              line.add(statistics);
+              report.lines.push_back({.score = line.score(), .details = line.details()});
+            });
+      else
+        scores.push_back(score_system(*metric, outputs, text.references, settings.resampling(), text.sources));
+      check_interrupt();
+    }
   }
   for (size_t i = 1; i < report.systems.size(); ++i)
     report.differences.push_back(
@@ -215,32 +243,74 @@ EvaluationReport evaluate(const MetricEntry& row, const EvaluateSettings& settin
   return report;
 }
 
-void run(EvaluateSettings& settings) {
-  const BleuOptions& bleu = settings.options.bleu;
+/// The option for a setting of metrics.
+std::string option_of(std::string_view key) {
+  for (const auto& [own, option] : bleu_options)
+    if (key == fmt::format("bleu.{}", own)) return option;
+  std::string option = "--" + std::string(key);
+  std::ranges::replace_if(
+      option, [](char c) { return c == '.' || c == '_'; }, '-');
+  return option;
+}
+
+/// Sets the rows from the names of metrics, and throws an input error if options contradict each other.
+void choose_metrics(EvaluateSettings& settings) {
+  MetricOptions& options = settings.options;
+  require(!settings.metrics.chosen.empty(), "--metric: name at least one metric");
+  std::vector<std::string> names = settings.metrics.chosen;
+  if (!options.command.command.empty()) names.emplace_back("command");
+  for (const std::string& name : names)
+    if (const MetricEntry* row = &metric_named(name); std::ranges::count(settings.rows, row) == 0)
+      settings.rows.push_back(row);
+  const auto chosen = [&](std::string_view name) {
+    return std::ranges::count(settings.rows, &metric_named(name)) > 0;
+  };
+  // Single sentences often lack n-grams of the highest order. sacreBLEU does the same.
+  if (settings.sentence_level && chosen("bleu")) options.bleu.effective_order = true;
+  MetricOptions checked = options;
+  if (!chosen("bleu")) {  // these are accepted with other metrics since version 0.1
+    checked.bleu.tokenizer = {};
+    checked.bleu.smoothing = {};
+  }
+  check_metric_options(checked, settings.rows, option_of);
+  require(settings.source.empty() || chosen("command"), "--source: is read by --metric-command alone");
+  if (chosen("command")) options.command.stop = &note_interrupts();
+}
+
+/// Throws an input error if forms of the report contradict each other.
+void check_form(const EvaluateSettings& settings, const std::vector<System>& systems) {
+  const bool one_run = systems.size() == 1 && systems[0].size() == 1;
+  const bool json = settings.format == ReportFormat::json;
+  require(!settings.line_confidence || (one_run && settings.compares_only(LineContent::text)),
+          "--line-confidence is for the translations of one system; leave out --compare and further runs, and "
+          "metrics of labels and answers");
   require(
-      !bleu.smooth_value || bleu.smoothing == BleuSmoothing::floor || bleu.smoothing == BleuSmoothing::add_k,
-      "--smooth-value applies only to --smooth floor and --smooth add-k, not to {}",
-      name_of_enum(bleu.smoothing));
-  const double smooth_value = bleu.smooth_value.value_or(0);
-  require(std::isfinite(smooth_value) && smooth_value >= 0,
-          "--smooth-value: expected a number at least 0, found {}", smooth_value);
+      !settings.sentence_level || (one_run && settings.rows.size() == 1),
+      "--sentence-level prints the scores of one system by one metric; leave out --compare, further runs, and "
+      "further metrics");
+  require(!settings.sentence_level || !settings.confidence,
+          "--sentence-level and --confidence: a single line has no interval; leave one out");
+  require(!settings.sentence_level || !settings.line_confidence,
+          "--sentence-level and --line-confidence contradict each other; leave one out");
+  require(!settings.score_only || one_run,
+          "--score-only is for one system; leave out --compare and further runs");
+  require(!settings.score_only || !json, "--score-only is for --format text");
+  require(!settings.score_only || !settings.line_confidence,
+          "--score-only and --line-confidence contradict each other; leave one out");
+}
+
+void run(EvaluateSettings& settings) {
+  choose_metrics(settings);
   std::vector<std::string> names{settings.hypothesis};
   names.insert(names.end(), settings.others.begin(), settings.others.end());
   std::vector<System> systems;
   for (const std::string& name : names) systems.push_back(runs_of(name));
-  auto standard_inputs = std::ranges::count(settings.references, "-");
+  check_form(settings, systems);
+  auto standard_inputs = std::ranges::count(settings.references, "-") + (settings.source == "-" ? 1 : 0);
   for (const System& system : systems) standard_inputs += std::ranges::count(system, "-");
   require(standard_inputs <= 1,
           "--reference, --hypothesis (unless it is given) and --compare can't both be standard input");
   require_different_files(systems);
-  require(!settings.metrics.chosen.empty(), "--metric: name at least one metric");
-  for (const std::string& name : settings.metrics.chosen)
-    if (const MetricEntry* row = &metric_named(name); std::ranges::count(settings.rows, row) == 0)
-      settings.rows.push_back(row);
-  require(!settings.line_confidence ||
-              (systems.size() == 1 && systems[0].size() == 1 && settings.compares_only(LineContent::text)),
-          "--line-confidence is for the translations of one system; leave out --compare and further runs, and "
-          "metrics of labels and answers");
   const EvaluatedText text = read_texts(settings, systems);
   std::vector<EvaluationReport> reports;
   for (const MetricEntry* row : settings.rows) reports.push_back(evaluate(*row, settings, text));
@@ -250,7 +320,8 @@ void run(EvaluateSettings& settings) {
   const EvaluationForm form{.systems = names,
                             .resampling = settings.resampling(),
                             .randomization = settings.randomization(),
-                            .width = settings.width};
+                            .width = settings.width,
+                            .score_only = settings.score_only};
   TextOutput output("-");
   output.write(settings.format == ReportFormat::json ? evaluation_json(reports, form, rated)
                                                      : evaluation_text(reports, form, rated));
@@ -262,7 +333,7 @@ void run(EvaluateSettings& settings) {
 void add_evaluate(CLI::App& app) {
   auto settings = std::make_shared<EvaluateSettings>();
   CLI::App& command = *app.add_subcommand("evaluate",
-                                          "Compute BLEU and chrF of translations, as sacreBLEU does, the "
+                                          "Compute BLEU, chrF and TER of translations, as sacreBLEU does, the "
                                           "accuracy of labels, or the agreement of answers, as "
                                           "SQuAD's script does");
   command
@@ -303,17 +374,20 @@ void add_evaluate(CLI::App& app) {
                   "a tab: {}; for answers, the ends of reference lines after a tab and the beginnings "
                   "of the others: {}; described below",
                   named(LineContent::text), named(LineContent::label), named(LineContent::answer)));
-  add_value_option(command, "--tokenize", settings->options.bleu.tokenizer,
-                   "tokenization of BLEU: 13a, intl, char or none");
-  add_value_option(command, "--smooth", settings->options.bleu.smoothing,
-                   "smoothing of BLEU if no n-gram of an order matches: exp, floor, add-k or none");
+  MetricOptions& options = settings->options;
+  command.add_flag("--lowercase", options.lowercase, "ignore case");
+  add_field_options(command, OptionVisitor::Walk(options.bleu), {.flags = bleu_options, .switches = true});
+  add_field_options(command, OptionVisitor::Walk(options.chrf), {.prefix = "chrf-", .switches = true});
+  add_field_options(command, OptionVisitor::Walk(options.ter), {.prefix = "ter-", .switches = true});
+  add_field_options(command, OptionVisitor::Walk(options.command));
   command
-      .add_option("--smooth-value", settings->options.bleu.smooth_value,
-                  "constant of --smooth floor [0.1] and add-k [1]")
-      ->type_name("NUMBER");
-  command.add_flag("--lowercase", settings->options.lowercase, "ignore case");
+      .add_option("--source", settings->source, "file of the source text, which --metric-command reads as well")
+      ->type_name("FILE");
+  command.add_flag("--sentence-level", settings->sentence_level,
+                   "print a score for each line, by one metric, instead of one for all");
+  command.add_flag("--score-only", settings->score_only, "print the numbers alone");
   add_value_option(command, "--format", settings->format, "text or json");
-  add_value_option(command, "--width", settings->width, "digits after the decimal point of a score",
+  add_value_option(command, "-w,--width", settings->width, "digits after the decimal point of a score",
                    between(0, 15))
       ->type_name("DIGITS");
   std::string described = "Metrics:\n";

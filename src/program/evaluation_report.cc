@@ -25,14 +25,14 @@ bool is_significant(const std::optional<double>& adjusted) {
   return adjusted && *adjusted < significance_level;
 }
 
-std::string line(const EvaluationReport& report, const EvaluationForm& form) {
-  const SystemScore& system = report.systems[0][0];
-  std::string text = fmt::format("{}|{} = {:.{}f}", report.name, report.signature, system.score, form.width);
+std::string line(const EvaluationReport& report, const SystemScore& system, const EvaluationForm& form) {
+  std::string text = form.score_only ? "" : fmt::format("{}|{} = ", report.name, report.signature);
+  text += fmt::format("{:.{}f}", system.score, form.width);
   if (!system.samples.empty()) {
     const Confidence c = confidence(system.samples);
     text += fmt::format(" (μ = {:.{}f} ± {:.{}f})", c.mean, form.width, c.half_width, form.width);
   }
-  if (!system.details.empty()) text += " " + system.details;
+  if (!system.details.empty() && !form.score_only) text += " " + system.details;
   return text + "\n";
 }
 
@@ -90,6 +90,16 @@ std::string explanation(const std::vector<EvaluationReport>& reports, const Eval
   return text;
 }
 
+/// Adds the fields of a signature.
+void add_signature(nlohmann::ordered_json& object, const std::string& signature) {
+  for (size_t begin = 0; begin < signature.size();) {
+    const size_t end = std::min(signature.find('|', begin), signature.size());
+    const std::string field = signature.substr(begin, end - begin);
+    object[field.substr(0, field.find(':'))] = field.substr(field.find(':') + 1);
+    begin = end + 1;
+  }
+}
+
 /// The fields of sacreBLEU's JSON: those of the score, then those of the signature.
 nlohmann::ordered_json json_object(const EvaluationReport& report, size_t index, const EvaluationForm& form) {
   const std::vector<SystemScore>& runs = report.systems[index];
@@ -121,13 +131,21 @@ nlohmann::ordered_json json_object(const EvaluationReport& report, size_t index,
       object["significant"] = is_significant(adjusted);
     }
   }
-  for (size_t begin = 0; begin < report.signature.size();) {
-    const size_t end = std::min(report.signature.find('|', begin), report.signature.size());
-    const std::string field = report.signature.substr(begin, end - begin);
-    object[field.substr(0, field.find(':'))] = field.substr(field.find(':') + 1);
-    begin = end + 1;
-  }
+  add_signature(object, report.signature);
   return object;
+}
+
+/// An object on a line for each line of text.
+std::string json_lines(const EvaluationReport& report, const EvaluationForm& form) {
+  std::string text;
+  for (const SystemScore& line : report.lines) {
+    nlohmann::ordered_json object{
+        {"name", report.name}, {"score", rounded(line.score, form.width)}, {"signature", report.signature}};
+    if (!line.details.empty()) object["verbose_score"] = line.details;
+    add_signature(object, report.signature);
+    text += object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  }
+  return text;
 }
 
 std::string text_of(const ConfidenceReport& report) {
@@ -160,15 +178,18 @@ ConfidenceReport confidence_report(const RatedLines& rated, const References& re
 
 std::string evaluation_text(const std::vector<EvaluationReport>& reports, const EvaluationForm& form,
                             const std::optional<ConfidenceReport>& rated) {
+  std::string text;
+  for (const SystemScore& score : reports[0].lines) text += line(reports[0], score, form);
+  if (!text.empty()) return text;
   if (form.systems.size() > 1 || reports[0].systems[0].size() > 1)
     return table(reports, form) + explanation(reports, form);
-  std::string text;
-  for (const EvaluationReport& report : reports) text += line(report, form);
+  for (const EvaluationReport& report : reports) text += line(report, report.systems[0][0], form);
   return rated ? text + text_of(*rated) : text;
 }
 
 std::string evaluation_json(const std::vector<EvaluationReport>& reports, const EvaluationForm& form,
                             const std::optional<ConfidenceReport>& rated) {
+  if (!reports[0].lines.empty()) return json_lines(reports[0], form);
   auto objects = nlohmann::ordered_json::array();
   for (const EvaluationReport& report : reports)
     for (size_t i = 0; i < report.systems.size(); ++i) objects.push_back(json_object(report, i, form));

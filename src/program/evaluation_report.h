@@ -15,13 +15,15 @@ struct EvaluationForm {
   std::vector<std::string> systems;
   std::optional<BootstrapOptions> resampling;
   RandomizationOptions randomization;
-  int width = 1;  ///< digits after the decimal point of a score
+  int width = 1;            ///< digits after the decimal point of a score
+  bool score_only = false;  ///< the numbers of scores alone
 };
 
 /// What a metric says of the systems.
 struct EvaluationReport {
-  std::string_view name;
+  std::string name;
   std::string signature;
+  std::vector<SystemScore> lines;                 ///< the score of each line, instead of those of systems
   std::vector<std::vector<SystemScore>> systems;  ///< the runs of each
   std::vector<SystemDifference> differences;      ///< of each further system from the first
 };
@@ -35,11 +37,13 @@ struct ConfidenceReport {
 };
 ConfidenceReport confidence_report(const RatedLines& rated, const References& references);
 
-/// The reports as text: a line for each metric, as sacreBLEU writes it, if there is one system of one run;
-/// otherwise a table in Markdown, with a star at what differs significantly from the first system.
+/// The reports as text: a line for each metric or each line of text, as sacreBLEU writes it, if there is one
+/// system of one run; otherwise a table in Markdown, with a star at what differs significantly from the first
+/// system.
 std::string evaluation_text(const std::vector<EvaluationReport>& reports, const EvaluationForm& form,
                             const std::optional<ConfidenceReport>& rated);
-/// The reports as JSON: for each metric and system an object with the fields of sacreBLEU's JSON.
+/// The reports as JSON: for each metric and system an object with the fields of sacreBLEU's JSON; for scores of
+/// lines, an object on a line for each.
 std::string evaluation_json(const std::vector<EvaluationReport>& reports, const EvaluationForm& form,
                             const std::optional<ConfidenceReport>& rated);
 

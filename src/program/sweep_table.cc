@@ -225,7 +225,7 @@ std::string sweep_markdown(const SweepTable& table) {
   }
   text += explanation(table);
   if (!table.test_text.empty())
-    text += fmt::format("\nTest: {}, {} {}\n", table.test_text, sweep_test_metric().report, table.signature);
+    text += fmt::format("\nTest: {}, {} {}\n", table.test_text, sweep_test_metric().title, table.signature);
   return text;
 }
 

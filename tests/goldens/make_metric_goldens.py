@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Writes metrics.json: what sacreBLEU makes of sentences of our own. Needs `pip install sacrebleu`.
+"""Writes metrics.json: what sacreBLEU makes of sentences of our own. Needs
+`pip install sacrebleu mecab-python3 ipadic sentencepiece`.
 
     python3 tests/goldens/make_metric_goldens.py > tests/goldens/metrics.json
 
 tokenized:  [sentence, {tokenizer: tokens joined by spaces}] for random sentences of a soup of awkward characters.
-bleu, chrf: the settings, each with its signature for two references and version V.
+mecab, spm: [sentence, tokens joined by spaces] by ja-mecab, and by a SentencePiece model of tests/compatibility.
+bleu, chrf, ter: the settings, each with its signature for two references and version V.
+edits:      [translation, reference, the edits of TER] for random words with many shifts.
 corpora:    hypotheses, streams of references, and what the metrics print: a full line with the first setting, then the
             score with six digits (and BLEU's details) with each.
 drawn:      [seed, below, [the numbers that NumPy's default_rng(seed).choice(below) gives]], which the bootstrap draws.
@@ -16,18 +19,21 @@ paired:     two systems of short sentences, their reference, and for each metric
 
 import json
 import logging
+import os
 import random
 
 import numpy
 import sacrebleu
 from sacrebleu import significance
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.metrics.bleu import _get_tokenizer
+from sacrebleu.metrics.lib_ter import translation_edit_rate
 from sacrebleu.significance import PairedTest
 
 TRIALS = 2000  # of randomization tests
 
-TOKENIZERS = ["13a", "none", "char", "intl"]
+TOKENIZERS = ["13a", "none", "char", "intl", "zh"]
+SPM_MODEL = os.path.join(os.path.dirname(__file__), "../compatibility/0.2.0/models/translation/tokenizer.spm")
 
 # Characters that the tokenizers treat in ways of their own. All are in Unicode since 12 or longer, so that a
 # younger or older table of properties changes nothing.
@@ -86,8 +92,18 @@ BLEU_SETTINGS = (
     [{"tokenize": t, "lowercase": lower} for t in TOKENIZERS for lower in (False, True)]
     + [{"smooth_method": m} for m in ("floor", "add-k", "none")]
     + [{"smooth_method": "floor", "smooth_value": 0.5}, {"smooth_method": "add-k", "smooth_value": 2.5}, {"effective_order": True}]
+    + [{"max_ngram_order": n} for n in (1, 2, 6)] + [{"max_ngram_order": 6, "effective_order": True, "smooth_method": "floor"}]
 )
-CHRF_SETTINGS = [{"word_order": w, "lowercase": lower} for w in (0, 1, 2) for lower in (False, True)]
+CHRF_SETTINGS = [{"word_order": w, "lowercase": lower} for w in (0, 1, 2) for lower in (False, True)] + [
+    {"char_order": 3}, {"char_order": 8, "word_order": 3}, {"beta": 1}, {"beta": 3}, {"beta": 0}, {"whitespace": True},
+    {"eps_smoothing": True}, {"eps_smoothing": True, "whitespace": True, "word_order": 2, "beta": 1},
+]
+TER_OPTIONS = ("normalized", "no_punct", "asian_support", "case_sensitive")
+TER_SETTINGS = [{}] + [dict.fromkeys(names, True) for names in (
+    TER_OPTIONS[:1], TER_OPTIONS[1:2], TER_OPTIONS[3:], TER_OPTIONS[:2], TER_OPTIONS[:3], TER_OPTIONS[1:3], TER_OPTIONS)]
+
+JAPANESE = ["今日", "は", "いい", "天気", "です", "ね", "。", "東京", "に", "行きました", "か", "学生", "の", "本", "を", "読む", "彼女", "食べた", "コンピュータ",
+            "翻訳", "、", "「", "」", "１２３", "abc", " ", "　", "３月", "すもも", "もも", "うち", "走った", "ない", "中文", "€", "😀"]
 
 
 def soup_sentences(rng, count):
@@ -126,7 +142,46 @@ def corpus(name, hypotheses, references):
         "references": references,
         "bleu": metric_scores(hypotheses, references, BLEU, BLEU_SETTINGS),
         "chrf": metric_scores(hypotheses, references, CHRF, CHRF_SETTINGS),
+        "ter": metric_scores(hypotheses, references, TER, TER_SETTINGS),
     }
+
+
+def edits(rng, words, longest):
+    """Random words with what is left of them after blocks have moved and words have changed."""
+    reference = rng.choices("abcdefghijklmnopqrstuvwxyz"[:words], k=rng.randint(1, longest))
+    output = list(reference)
+    for _ in range(rng.choice([0, 1, 2, 4, 8])):
+        begin, length = rng.randint(0, len(output)), rng.randint(1, 12)
+        block, output[begin : begin + length] = output[begin : begin + length], []
+        if rng.random() < 0.8:
+            place = rng.randint(0, len(output))
+            output[place:place] = block
+        if output and rng.random() < 0.5:
+            output[rng.randrange(len(output))] = rng.choice("abcxyz")
+    return [" ".join(output), " ".join(reference), translation_edit_rate(output, reference)[0]]
+
+
+def spm_pieces(sentences):
+    import sentencepiece
+
+    processor = sentencepiece.SentencePieceProcessor(model_file=SPM_MODEL)
+    return [[s, " ".join(" ".join(processor.encode(s.rstrip(), out_type=str)).split())] for s in sentences]
+
+
+def edit_cases():
+    rng = random.Random(9)
+    cases = [edits(rng, words, longest) for words in (2, 5, 26) for longest in (4, 12, 40) for _ in range(12)]
+    cases += [edits(rng, words, 200) for words in (4, 26) for _ in range(4)]
+    # More attempts than are made, lengths far apart, and blocks that are too far away or too long.
+    cases += [["a b " * 60, "b a " * 60], ["a", "b c d " * 50], ["b c d " * 50, "a b"], ["z y " + "x " * 70, "w " * 70 + "z y"], ["a b c d e f g h i j k l m n o", "o m n a b c d e f g h i j k l"], ["", "a b"]]
+    return [[*case[:2], *(case[2:] or translation_edit_rate(case[0].split(), case[1].split())[:1])] for case in cases]
+
+
+def japanese():
+    rng = random.Random(10)
+    tokenizer = _get_tokenizer("ja-mecab")()
+    sentences = ["".join(rng.choices(JAPANESE, k=rng.randint(1, 14))) for _ in range(60)]
+    return [[s, " ".join(tokenizer(s.rstrip()).split())] for s in sentences]
 
 
 def main():
@@ -149,6 +204,11 @@ def main():
         "sacrebleu": sacrebleu.__version__,
         "bleu": with_signatures(BLEU, BLEU_SETTINGS),
         "chrf": with_signatures(CHRF, CHRF_SETTINGS),
+        "ter": with_signatures(TER, TER_SETTINGS),
+        "edits": edit_cases(),
+        "mecab": japanese(),
+        "mecab_signature": _get_tokenizer("ja-mecab")().signature(),
+        "spm": spm_pieces(sentences[:40]),
         "tokenized": tokenized,
         "corpora": corpora,
         "drawn": drawn(),
@@ -172,7 +232,7 @@ def paired(name, rng, words, sentences, first_errors, second_errors):
         return [" ".join("odd" if rng.random() < errors else word for word in line.split()) for line in reference]
 
     systems = [("first", system(first_errors)), ("second", system(second_errors))]
-    metrics = {"bleu": BLEU(), "chrf": CHRF(), "chrf++": CHRF(word_order=2)}
+    metrics = {"bleu": BLEU(), "chrf": CHRF(), "chrf++": CHRF(word_order=2), "ter": TER()}
     signatures, results = PairedTest(systems, dict(metrics), [reference], test_type="bs")()
     _, strict = PairedTest(systems, dict(metrics), [reference], test_type="ar", n_samples=TRIALS)()
     original = significance._compute_p_value

@@ -22,6 +22,7 @@ BleuOptions bleu_options(const nlohmann::json& setting) {
   options.smoothing = enum_named<BleuSmoothing>(setting.value("smooth_method", "exp"));
   if (setting.contains("smooth_value")) options.smooth_value = setting["smooth_value"];
   options.lowercase = setting.value("lowercase", false);
+  options.max_ngram_order = setting.value("max_ngram_order", 4);
   options.effective_order = setting.value("effective_order", false);
   return options;
 }
@@ -42,8 +43,8 @@ TEST(Bleu, PrintsTheLineOfSacreBleu) {
   for (const auto& corpus : metric_goldens()["corpora"]) {
     const Bleu bleu;
     const MetricSums sums = corpus_sums(bleu, corpus);
-    EXPECT_EQ(fmt::format("{}|{} = {:.1f} {}", metric_named("bleu").report,
-                          signature_with_v(bleu, corpus["references"].size()), sums.score(), sums.details()),
+    EXPECT_EQ(fmt::format("{}|{} = {:.1f} {}", bleu.name(), signature_with_v(bleu, corpus["references"].size()),
+                          sums.score(), sums.details()),
               corpus["bleu"][0]);
   }
 }

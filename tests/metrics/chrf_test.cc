@@ -10,7 +10,12 @@ namespace {
 
 /// sacreBLEU's arguments as our options.
 ChrfOptions chrf_options(const nlohmann::json& setting) {
-  return {.word_order = setting.value("word_order", 0), .lowercase = setting.value("lowercase", false)};
+  return {.char_order = setting.value("char_order", 6),
+          .word_order = setting.value("word_order", 0),
+          .beta = setting.value("beta", 2),
+          .whitespace = setting.value("whitespace", false),
+          .eps_smoothing = setting.value("eps_smoothing", false),
+          .lowercase = setting.value("lowercase", false)};
 }
 
 TEST(Chrf, EqualsSacreBleu) {
@@ -27,10 +32,9 @@ TEST(Chrf, EqualsSacreBleu) {
 TEST(Chrf, PrintsTheLineOfSacreBleu) {
   for (const auto& corpus : metric_goldens()["corpora"]) {
     const Chrf chrf;
-    EXPECT_EQ(
-        fmt::format("{}|{} = {:.1f}", metric_named("chrf").report,
-                    signature_with_v(chrf, corpus["references"].size()), corpus_sums(chrf, corpus).score()),
-        corpus["chrf"][0]);
+    EXPECT_EQ(fmt::format("{}|{} = {:.1f}", chrf.name(), signature_with_v(chrf, corpus["references"].size()),
+                          corpus_sums(chrf, corpus).score()),
+              corpus["chrf"][0]);
   }
 }
 

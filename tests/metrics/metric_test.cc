@@ -18,21 +18,25 @@ TEST(MetricTable, HasNamesAndExplanationsOfEach) {
   for (const MetricEntry& row : metric_table()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
     EXPECT_EQ(&metric_named(row.name), &row);
-    for (const std::string_view text : {row.title, row.report, row.explanation})
-      EXPECT_FALSE(text.empty()) << row.name;
+    for (const std::string_view text : {row.title, row.explanation}) EXPECT_FALSE(text.empty()) << row.name;
   }
   EXPECT_EQ(find_metric(metric_table(), "length_error"), nullptr);
 }
 
-/// What is summed by parts, as several processes do, gives what is summed at once; equal outputs score best.
-TEST(MetricTable, ScoresSumsOfParts) {
+/// A program that prints 1 for each line that equals its reference, and 0 for others.
+constexpr const char *equals_reference = R"(sed -E 's/.*"output":"(.*)", "references" :\["\1"\].*/ 1 / ;
+t;
+s /.*/ 0 /')";
+
+    /// What is summed by parts, as several processes do, gives what is summed at once; equal outputs score best.
+    TEST(MetricTable, ScoresSumsOfParts) {
   const std::vector<std::string> references{"yes", "no it is not", "yes", "may be so"},
       outputs{"yes", "no it was not", "may be so", "may be so"};
   std::vector<std::string> labels = references;
   labels.erase(labels.begin());
   labels.push_back(outputs[1]);
   for (const MetricEntry& row : table_with_length_error()) {
-    const auto metric = row.create({.labels = labels});
+    const auto metric = row.create({.command = {.command = equals_reference}, .labels = labels});
     MetricSums all(*metric), first(*metric), second(*metric), best(*metric);
     for (size_t i = 0; i < outputs.size(); ++i) {
       all.add(outputs[i], {&references[i], 1});
@@ -80,6 +84,71 @@ TEST(MetricTable, TakesARowOfAnother) {
   EXPECT_EQ(found.bootstrap_p, 1.0 / 101);
   EXPECT_TRUE(signature_of(*metric, 1, options).starts_with("nrefs:1|bs:100|seed:1|version:sixfold-"));
   EXPECT_EQ(metric_names(table, LineContent::text).back(), "length_error");
+}
+
+std::string refusal(const MetricOptions& options, const std::vector<std::string>& metrics) {
+  std::vector<const MetricEntry*> rows;
+  for (const std::string& name : metrics) rows.push_back(&metric_named(name));
+  try {
+    check_metric_options(options, rows, [](std::string_view key) { return fmt::format("<{}>", key); });
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Each setting is one of a metric, and is refused by its name beside other metrics.
+TEST(MetricOptions, AreRefusedWithoutTheirMetric) {
+  const MetricOptions usual;
+  std::set<std::string> refused;
+  const auto expect_refused = [&](const std::string& key, const MetricOptions& options,
+                                  const std::string& metric) {
+    EXPECT_EQ(refusal(options, {"bleu", metric}), "") << key;
+    for (const MetricEntry& row : metric_table())
+      if (row.settings != metric_named(metric).settings)
+        EXPECT_TRUE(refusal(options, {std::string(row.name)}).starts_with("<" + key + ">: none of the metrics"))
+            << key << " with " << row.name;
+    refused.insert(key);
+  };
+  const auto expect_group = [&](const std::string& group, const std::string& metric, auto&& change) {
+    for (const ListedOption& listed : listed_options(write_options(usual))) {
+      if (!listed.key.starts_with(group)) continue;
+      OptionNode tree = write_options(usual);
+      const std::string other = listed.value == "false" ? "true" : change(listed.name);
+      set_option(tree, listed.key + "=" + other);
+      MetricOptions options;
+      read_options(tree, options);
+      if (listed.key == "bleu.smooth_value") continue;  // see below
+      if (listed.key == "ter.asian_support") options.ter.no_punct = true;
+      expect_refused(listed.key == "ter.asian_support" ? "ter.no_punct" : listed.key, options, metric);
+    }
+  };
+  expect_group("bleu.", "bleu", [](const std::string& name) {
+    return name == "tokenize" ? "zh" : name == "smooth_method" ? "floor" : name == "spm_model" ? "file" : "3";
+  });
+  expect_group("chrf.", "chrf", [](const std::string&) { return "3"; });
+  expect_group("ter.", "ter", [](const std::string&) { return ""; });
+  expect_group("metric_", "command",
+               [](const std::string& name) { return name == "metric_timeout" ? "3" : "true"; });
+  EXPECT_EQ(refused.size(), 5u + 5u + 3u + 2u);
+}
+
+TEST(MetricOptions, AreRefusedIfTheyContradictEachOther) {
+  MetricOptions options{.lowercase = true, .ter = {.case_sensitive = true}};
+  EXPECT_EQ(refusal(options, {"ter"}),
+            "<lowercase> and <ter.case_sensitive> contradict each other; leave one out");
+  options = {.ter = {.asian_support = true}};
+  EXPECT_EQ(refusal(options, {"ter"}),
+            "<ter.asian_support>: has an effect only with <ter.normalized> or <ter.no_punct>");
+  options = {.chrf = {.word_order = 1}};
+  EXPECT_EQ(refusal(options, {"chrf", "chrf++"}),
+            "<chrf.word_order>: is 2 in the metric chrf++; choose chrf instead");
+  options = {.bleu = {.smooth_value = 1}};
+  EXPECT_EQ(refusal(options, {"bleu"}),
+            "<bleu.smooth_value> applies only to the smoothing floor and add-k, not to exp");
+  options = {.lowercase = true};
+  EXPECT_EQ(refusal(options, {"bleu", "exact_match"}),
+            "<lowercase>: exact_match compares lines as they are; leave it out with the metric exact_match");
 }
 
 /// The table of the documentation is this one.

@@ -24,7 +24,6 @@ inline std::vector<MetricEntry> table_with_length_error() {
   std::vector<MetricEntry> rows(metric_table().begin(), metric_table().end());
   rows.push_back({.name = "length_error",
                   .title = "length error",
-                  .report = "length_error",
                   .explanation = "mean difference in length",
                   .higher_is_better = false,
                   .create = [](const MetricOptions&) -> std::unique_ptr<Metric> {

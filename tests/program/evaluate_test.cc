@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "metrics/metric_goldens.h"
@@ -278,6 +279,133 @@ TEST_F(Evaluate, RefusesInvalidUtf8ByFileAndLine) {
   expect_error(sixfold(command),
                "bad:2: byte 5 is not valid UTF-8; convert the text, or choose --invalid-utf8 replace or skip");
   EXPECT_EQ(sixfold(command + " --invalid-utf8 replace").status, 0);
+}
+
+// The lines are sacreBLEU 2.6.0's.
+TEST_F(Evaluate, PrintsScoresOfLines) {
+  const std::string hypothesis = file("three", "the cat sat on a mat\nbarking, a dog\n\n"),
+                    reference = file("right", "the cat sat on the mat\nA dog, barking.\nso\n");
+  const std::string base = "evaluate --sentence-level -r " + reference + " --hypothesis " + hypothesis;
+  const auto unversioned = [](std::string text) {
+    for (size_t at; (at = text.find("sixfold-")) != std::string::npos;) text.erase(at, text.find(' ', at) - at);
+    return text;
+  };
+  const std::string ter = "TER|nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version: = ";
+  EXPECT_EQ(unversioned(sixfold(base + " --metric ter").text),
+            ter + "16.7\n" + ter + "100.0\n" + ter + "100.0\n");
+  const std::string bleu = "BLEU|nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp|version: = ";
+  EXPECT_EQ(unversioned(sixfold(base + " --metric bleu").text),
+            bleu + "53.7 83.3/60.0/50.0/33.3 (BP = 1.000 ratio = 1.000 hyp_len = 6 ref_len = 6)\n" + bleu +
+                "16.4 75.0/16.7/12.5/12.5 (BP = 0.779 ratio = 0.800 hyp_len = 4 ref_len = 5)\n" + bleu +
+                "0.0 0.0/0.0/0.0/0.0 (BP = 0.000 ratio = 0.000 hyp_len = 0 ref_len = 1)\n");
+  EXPECT_EQ(sixfold(base + " --metric ter --score-only -w 3").text, "16.667\n100.000\n100.000\n");
+  const Outcome json = sixfold(base + " --metric bleu --format json");
+  EXPECT_EQ(std::ranges::count(json.text, '\n'), 3);
+  const auto first = nlohmann::json::parse(json.text.substr(0, json.text.find('\n')));
+  EXPECT_EQ(first.at("score"), 53.7);
+  EXPECT_EQ(first.at("eff"), "yes");
+}
+
+TEST_F(Evaluate, PrintsNumbersAlone) {
+  EXPECT_EQ(sixfold(files_ + " --score-only").text, "74.2\n80.3\n");
+  EXPECT_EQ(sixfold(files_ + " --score-only --confidence --metric exact_match --samples 100").text.substr(0, 8),
+            "50.0 (μ");
+}
+
+TEST_F(Evaluate, ScoresByAProgram) {
+  const std::string equal =
+      R"( --metric-command "sed -E 's/.*\"output\":\"(.*)\",\"references\":\[\"\1\"\].*/1/;t;s/.*/0/'")";
+  const Outcome outcome = sixfold(files_ + " --metric bleu" + equal);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_TRUE(outcome.text.starts_with("BLEU|")) << outcome.text;
+  EXPECT_NE(outcome.text.find("\ncommand|nrefs:1|version:sixfold-"), std::string::npos) << outcome.text;
+  EXPECT_TRUE(outcome.text.ends_with(" = 0.5\n")) << outcome.text;
+  EXPECT_EQ(sixfold(files_ + " --metric command --sentence-level --score-only" + equal).text, "0.0\n1.0\n");
+  const std::string source = file("source", "die Katze\nein \"Hund\"\n"), seen = folder_ / "seen";
+  sixfold(files_ + " --metric command --source " + source + " --metric-command 'cat > " + seen + "; echo 1'");
+  EXPECT_EQ(shell("grep -c '\"source\":\"ein \\\\\"Hund' " + seen).text, "1\n");
+  expect_error(sixfold(files_ + " --metric command"), "give metric_command");
+  expect_error(sixfold(files_ + " --source " + source), "--source: is read by --metric-command alone");
+  expect_error(sixfold(files_ + " --metric-command 'echo 1' --source " + file("one", "one\n")),
+               "one has 1 line and ");
+  EXPECT_EQ(sixfold(files_ + " --metric-command 'exit 3'").status, 1);
+  expect_error(sixfold(files_ + " --confidence --metric-command 'echo 1'"), "need one for each");
+  const Outcome late = sixfold(files_ + " --metric command --metric-timeout 0.2 --metric-command 'sleep 60'");
+  EXPECT_EQ(late.status, 1);
+  EXPECT_NE(late.text.find("did not end within 0.2 seconds"), std::string::npos) << late.text;
+}
+
+/// A signal ends the program of a metric as well.
+TEST_F(Evaluate, EndsAProgramAtASignal) {
+  const std::string child = folder_ / "child";
+  const std::string command = "'sleep 100 & echo $! > " + child + "; wait'";
+  const Outcome outcome = shell(
+      SIXFOLD_BINARY " " + files_ + " --metric-command " + command + " & until [ -s " + child +
+      " ]; do sleep 0.05; done; kill -TERM $!; wait $!; echo status $?; sleep 0.2; grep State: /proc/$(cat " +
+      child + ")/status");
+  EXPECT_NE(outcome.text.find("status 143"), std::string::npos) << outcome.text;
+  EXPECT_EQ(outcome.text.find("sleeping"), std::string::npos) << outcome.text;
+}
+
+/// Every two options go together, or are refused by a message that names one of them.
+TEST_F(Evaluate, TakesOrRefusesAnyTwoOptions) {
+  struct Option {
+    std::string text, metric;
+  };
+  const std::string other = file("other", "a cat sat on the mat\nA dog barked.\n");
+  const std::vector<Option> options{{"--lowercase", "bleu"},
+                                    {"--tokenize zh", "bleu"},
+                                    {"--smooth floor", "bleu"},
+                                    {"--bleu-max-ngram-order 2", "bleu"},
+                                    {"--bleu-effective-order", "bleu"},
+                                    {"--chrf-char-order 3", "chrf"},
+                                    {"--chrf-word-order 1", "chrf"},
+                                    {"--chrf-beta 1", "chrf"},
+                                    {"--chrf-whitespace", "chrf"},
+                                    {"--chrf-eps-smoothing", "chrf"},
+                                    {"--ter-normalized", "ter"},
+                                    {"--ter-no-punct --ter-asian-support", "ter"},
+                                    {"--ter-case-sensitive", "ter"},
+                                    {"--metric-command 'printf \"1\\n2\\n\"'", "command"},
+                                    {"--sentence-level", ""},
+                                    {"--score-only", ""},
+                                    {"--format json", ""},
+                                    {"--width 3", ""},
+                                    {"--confidence", ""},
+                                    {"--compare " + other, ""},
+                                    {"-r " + other, ""}};
+  const std::set<std::pair<std::string, std::string>> refused{{"--lowercase", "--ter-case-sensitive"},
+                                                              {"--lowercase", "--metric-command"},
+                                                              {"--sentence-level", "--confidence"},
+                                                              {"--sentence-level", "--compare"},
+                                                              {"--score-only", "--format"},
+                                                              {"--score-only", "--compare"}};
+  for (size_t i = 0; i < options.size(); ++i)
+    for (size_t k = i + 1; k < options.size(); ++k) {
+      const Option &one = options[i], &two = options[k];
+      std::string metric = one.metric.empty() ? two.metric : one.metric;
+      if (!two.metric.empty() && two.metric != metric) metric += "," + two.metric;
+      if (metric.empty()) metric = "exact_match";
+      const Outcome outcome =
+          sixfold(files_ + " --samples 10 --trials 10 --metric " + metric + " " + one.text + " " + two.text);
+      const auto name = [](const Option& option) { return option.text.substr(0, option.text.find(' ')); };
+      if (refused.contains({name(one), name(two)})) {
+        expect_error(outcome, name(one));
+      } else {
+        EXPECT_EQ(outcome.status, 0) << one.text << " " << two.text << "\n" << outcome.text;
+      }
+    }
+}
+
+TEST_F(Evaluate, RefusesSettingsOfOtherMetrics) {
+  expect_error(sixfold(files_ + " --ter-normalized"), "--ter-normalized: none of the metrics");
+  expect_error(sixfold(files_ + " --metric ter --chrf-beta 1"), "--chrf-beta: none of the metrics");
+  expect_error(sixfold(files_ + " --metric ter --bleu-max-ngram-order 3"), "--bleu-max-ngram-order: none of");
+  expect_error(sixfold(files_ + " --sentence-level"),
+               "--sentence-level prints the scores of one system by one");
+  expect_error(sixfold(files_ + " --tokenize spm"), "spm needs a model");
+  expect_error(sixfold(files_ + " --tokenize spm --spm-model " + reference_), "ref");
+  EXPECT_EQ(sixfold(files_ + " --metric chrf --tokenize intl --smooth floor").status, 0) << "as in version 0.3";
 }
 
 TEST_F(Evaluate, RefusesUnknownNamesAndValues) {

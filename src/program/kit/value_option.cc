@@ -69,7 +69,7 @@ class FieldAdder final : public OptionVisitor {
                    const Range& range) override {
     if ((!choice_.only.empty() && !contains(choice_.only, name)) || contains(choice_.except, name))
       return false;
-    std::string flags = "--" + std::string(name);
+    std::string flags = "--" + choice_.prefix + std::string(name);
     std::ranges::replace(flags, '_', '-');
     for (const auto& [field, own] : choice_.flags)
       if (field == name) flags = own;

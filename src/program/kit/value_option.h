@@ -31,7 +31,8 @@ struct FieldChoice {
   /// The flags of a field, where they are others than its name: "-n,--samples" of samples.
   std::vector<std::pair<std::string_view, std::string>> flags = {};
   std::vector<std::pair<std::string_view, Range>> ranges = {};  ///< instead of those of the fields
-  bool switches = false;  ///< a field that is true or false is an option without a value, which makes it true
+  std::string prefix = {};  ///< what the names of options begin with: "chrf-"
+  bool switches = false;    ///< a field that is true or false is an option without a value, which makes it true
 };
 
 /// Adds an option for each field of a struct, with its text and range: --max-tokens for max_tokens. The struct

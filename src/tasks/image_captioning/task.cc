@@ -148,7 +148,7 @@ Evaluation ImageCaptioningTask::evaluate(const Transformer& model, const Evaluat
       scores.add(found, {&reference, 1}, known);
     }
   }
-  evaluation.scores = scores.scores();
+  evaluation.scores = scores.scores(run.processes);
   return evaluation;
 }
 

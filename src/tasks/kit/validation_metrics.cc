@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/join.h"
+#include "metrics/evaluation.h"
 
 namespace sixfold {
 ValidationScores::ValidationScores(MetricTable table, const std::vector<std::string>& names,
@@ -16,9 +17,20 @@ ValidationScores::ValidationScores(MetricTable table, const std::vector<std::str
   }
 }
 
+bool ValidationScores::keeps_texts() const {
+  return std::ranges::any_of(rows_, [](const Row& row) { return row.entry->scores_all_at_once; });
+}
+
 void ValidationScores::add(std::string_view output, std::span<const std::string> references,
-                           bool known_to_the_letter) {
+                           bool known_to_the_letter, const std::string* source) {
+  if (keeps_texts()) {
+    outputs_.emplace_back(output);
+    references_.resize(references.size());
+    for (size_t k = 0; k < references.size(); ++k) references_[k].push_back(references[k]);
+    if (source) sources_.push_back(*source);
+  }
   for (Row& row : rows_) {
+    if (row.entry->scores_all_at_once) continue;
     const bool no_equal = !known_to_the_letter && row.entry->compares_whole_lines;
     row.sums.add(output, no_equal ? std::span<const std::string>() : references);
   }
@@ -49,10 +61,16 @@ size_t ValidationScores::size() const {
   return size;
 }
 
-Scores ValidationScores::scores() const {
+Scores ValidationScores::scores(Processes& processes) const {
   Scores scores;
-  for (const Row& row : rows_)
-    scores[std::string(row.entry->name)] = {row.sums.score(), row.entry->higher_is_better};
+  for (const Row& row : rows_) {
+    double score = row.sums.score();
+    if (row.entry->scores_all_at_once) {
+      if (processes.is_root()) score = score_system(*row.metric, outputs_, references_, {}, sources_).score;
+      score = processes.from_root(score);
+    }
+    scores[std::string(row.entry->name)] = {score, row.entry->higher_is_better};
+  }
   return scores;
 }
 
@@ -88,10 +106,11 @@ bool TextValidationOptions::generates() const {
 ValidationScores TextValidationOptions::scores(const Tokenizer& tokenizer) const {
   std::vector<std::string> computed = usual;
   computed.insert(computed.end(), metrics.chosen.begin(), metrics.chosen.end());
-  MetricOptions options;
+  MetricOptions how = options;
   // Text for a whitespace tokenizer is tokenized already.
-  if (tokenizer.kind() == TokenizerKind::whitespace) options.bleu.tokenizer = BleuTokenizer::none;
-  return {table, computed, options};
+  if (tokenizer.kind() == TokenizerKind::whitespace && how.bleu.tokenizer == BleuTokenizer::v13a)
+    how.bleu.tokenizer = BleuTokenizer::none;
+  return {table, computed, how};
 }
 
 void visit_text_validation(OptionVisitor& v, TextValidationOptions& o, std::string_view outputs) {
@@ -103,11 +122,19 @@ void visit_text_validation(OptionVisitor& v, TextValidationOptions& o, std::stri
   visit_patience(v, o);
   v.field("beam_size", o.beam_size,
           fmt::format("beam size for {}; 1: greedy search", join_words(o.names, "and")), between(1, 1000));
+  visit(v, o.options);
 }
 
 void validate_metrics(const TextValidationOptions& o) {
   require(o.metrics.contains(o.best_by.name), "validation.best_by: '{}' is not among validation.metrics",
           o.best_by.name);
+  std::vector<std::string> computed = o.generates() ? o.usual : std::vector<std::string>();
+  computed.insert(computed.end(), o.metrics.chosen.begin(), o.metrics.chosen.end());
+  std::vector<const MetricEntry*> rows;
+  for (const std::string& name : computed)
+    if (const MetricEntry* row = find_metric(o.table, name)) rows.push_back(row);
+  check_metric_options(o.options, rows, [](std::string_view key) { return fmt::format("validation.{}", key); });
+  for (const MetricEntry* row : rows) row->create(o.options);  // throws if a file or a library is not there
 }
 
 }  // namespace sixfold

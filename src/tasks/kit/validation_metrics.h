@@ -20,13 +20,16 @@ class ValidationScores {
   ValidationScores(MetricTable table, const std::vector<std::string>& names, const MetricOptions& options);
 
   /// Adds an output. If the references are not known to the letter, no metric of whole lines finds them equal.
-  void add(std::string_view output, std::span<const std::string> references, bool known_to_the_letter = true);
+  /// `source`: a text, for metrics that read it; none for other sources.
+  void add(std::string_view output, std::span<const std::string> references, bool known_to_the_letter = true,
+           const std::string* source = nullptr);
   /// What an output adds to each sum, `size()` numbers: `add(numbers_of(...))` may be called by another
   /// process.
   std::vector<double> numbers_of(std::string_view output, std::span<const std::string> references) const;
   void add(std::span<const double> numbers);
   size_t size() const;
-  Scores scores() const;
+  /// Collective. The metrics that score all outputs at once are computed by the root process.
+  Scores scores(Processes& processes = Processes::one()) const;
 
  private:
   struct Row {
@@ -34,7 +37,12 @@ class ValidationScores {
     std::unique_ptr<Metric> metric;
     MetricSums sums;
   };
+  bool keeps_texts() const;
+
   std::vector<Row> rows_;
+  // The outputs for metrics that score all at once.
+  std::vector<std::string> outputs_, sources_;
+  References references_;
 };
 
 /// Validation of a task with metrics of its own: those of a table for its kind of outputs.
@@ -56,6 +64,7 @@ struct TextValidationOptions : MetricValidationOptions {
 
   std::vector<std::string> usual;
   ChosenNames metrics;
+  MetricOptions options;
   int beam_size = 1;
 
   /// Whether a metric needs outputs of the model.
@@ -67,7 +76,8 @@ struct TextValidationOptions : MetricValidationOptions {
 /// All fields. `outputs`: what metrics need, such as "translations".
 void visit_text_validation(OptionVisitor& v, TextValidationOptions& o, std::string_view outputs);
 
-/// Throws an input error unless the metric that decides is among those that are computed.
+/// Throws an input error unless the metric that decides is among those that are computed, and if settings of
+/// metrics contradict each other or can't be used.
 void validate_metrics(const TextValidationOptions& options);
 
 }  // namespace sixfold

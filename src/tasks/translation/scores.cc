@@ -52,9 +52,9 @@ Evaluation evaluate_translation(const Transformer& model, const Tokenizers& toke
     ValidationScores scores = options.scores(*tokenizers.target);
     for (size_t i = 0; i < translations.size(); ++i) {
       const std::string reference = tokenizers.target->join(text.target[i]);
-      scores.add(translations[i], {&reference, 1});
+      scores.add(translations[i], {&reference, 1}, true, &text.source[i]);
     }
-    evaluation.scores = scores.scores();
+    evaluation.scores = scores.scores(run.processes);
   }
   for (size_t i = 0; i < shown.size(); ++i)
     evaluation.samples.push_back(sample_of(

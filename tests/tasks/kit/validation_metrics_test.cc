@@ -45,7 +45,7 @@ TEST(ValidationMetrics, AreThoseOfTheTableForTheKindOfOutputs) {
   const std::vector<MetricEntry> table = table_with_length_error();
   const TextValidationOptions texts({}, {}, table);
   EXPECT_EQ(texts.metrics.names, (std::vector<std::string>{"loss", "perplexity", "bleu", "chrf", "chrf++",
-                                                           "exact_match", "length_error"}));
+                                                           "ter", "exact_match", "command", "length_error"}));
   const MetricValidationOptions labels(LineContent::label, "accuracy", table);
   EXPECT_EQ(labels.best_by.names, (std::vector<std::string>{"loss", "accuracy", "macro_f1"}));
 }
