@@ -41,7 +41,7 @@ void visit(OptionVisitor& v, BleuOptions& o) {
           "smoothing of BLEU if no n-gram of an order matches: exp, floor, add-k or none");
   v.field("smooth_value", o.smooth_value, "constant of the smoothing: of floor [0.1] and add-k [1]",
           at_least(0));
-  v.field("max_ngram_order", o.max_ngram_order, "longest n-grams of BLEU, in words", between(1, 100));
+  v.field("max_ngram_order", o.max_ngram_order, "longest n-grams of BLEU, in words", between(1, 20));
   v.field("effective_order", o.effective_order,
           "leave out the orders of n-grams that are longer than all translations, for single sentences");
 }

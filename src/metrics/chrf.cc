@@ -70,8 +70,8 @@ std::vector<double> compare(const Ngrams& hypothesis, const Ngrams& reference) {
 }  // namespace
 
 void visit(OptionVisitor& v, ChrfOptions& o) {
-  v.field("char_order", o.char_order, "longest n-grams of chrF, in characters", between(1, 100));
-  v.field("word_order", o.word_order, "longest n-grams of chrF, in words; 2: chrF++", between(0, 100));
+  v.field("char_order", o.char_order, "longest n-grams of chrF, in characters", between(1, 20));
+  v.field("word_order", o.word_order, "longest n-grams of chrF, in words; 2: chrF++", between(0, 20));
   v.field("beta", o.beta, "how many times as much recall counts in chrF as precision", between(0, 1000));
   v.field("whitespace", o.whitespace, "count white space as characters in chrF");
   v.field(

@@ -7,21 +7,15 @@
 
 #include "base/error.h"
 #include "base/join.h"
-#include "base/log.h"
 #include "base/plural.h"
-#include "data/image_reader.h"
-#include "data/lines.h"
-#include "metrics/classification.h"
 #include "metrics/metrics.h"
 #include "program/commands.h"
+#include "program/evaluated_text.h"
 #include "program/evaluation_report.h"
 #include "program/kit/interrupt.h"
-#include "program/kit/label_files.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
 #include "program/rated_lines.h"
-#include "program/squad_answers.h"
-#include "text/utf8.h"
 
 namespace sixfold {
 
@@ -50,38 +44,19 @@ const std::vector<std::pair<std::string_view, std::string>> bleu_options{
 struct EvaluateSettings {
   std::string hypothesis = "-";
   std::vector<std::string> others;
-  std::vector<std::string> references;
-  std::string source;
-  InvalidUtf8 invalid = InvalidUtf8::error;
+  EvaluatedFiles files;
   ChosenNames metrics;
   MetricOptions options;
-  bool confidence = false, line_confidence = false, sentence_level = false, score_only = false;
+  bool confidence = false, sentence_level = false, score_only = false;
   BootstrapOptions bootstrap;
   int trials = RandomizationOptions().trials;
   ReportFormat format = ReportFormat::text;
   int width = 1;
 
-  /// The chosen rows of the table, each once.
-  std::vector<const MetricEntry*> rows;
-
   std::optional<BootstrapOptions> resampling() const {
     return confidence || !others.empty() ? std::optional(bootstrap) : std::nullopt;
   }
   RandomizationOptions randomization() const { return {.trials = trials, .seed = bootstrap.seed}; }
-  bool compares_only(LineContent content) const {
-    return std::ranges::all_of(rows, [&](const MetricEntry* row) { return row->content == content; });
-  }
-};
-
-/// A system: the files of its runs, of which there is usually one.
-using System = std::vector<std::string>;
-
-/// Translations and their references.
-struct EvaluatedText {
-  std::vector<std::vector<std::vector<std::string>>> systems;  ///< the lines of each run of each system
-  References references;
-  std::vector<std::string> sources = {};  // empty: not known
-  std::optional<RatedLines> rated = {};   // those of the only system
 };
 
 /// The runs of a system, separated by commas, which may also belong to the name of a file.
@@ -105,101 +80,6 @@ void require_different_files(const std::vector<System>& systems) {
       }
       files.push_back(file);
     }
-}
-
-/// Reads a text as sacreBLEU does: a byte order mark is a character of the first line and lowers its score.
-std::vector<std::string> read_text(const std::string& path, const EvaluateSettings& settings) {
-  const bool compares_text = !settings.compares_only(LineContent::label);
-  if (!compares_text)
-    if (auto labels = read_idx_labels(readable_path(path))) return *labels;
-  std::vector<std::string> lines = read_lines(readable_path(path), settings.invalid, ByteOrderMark::keep);
-  require(!lines.empty(), "{}: is empty; expected one sentence on each line", text_name(path));
-  if (compares_text && lines[0].starts_with(byte_order_mark))
-    log_warning(
-        "{} begins with a byte order mark (U+FEFF), which counts as a character of the first line, as in "
-        "sacreBLEU; remove the first three bytes of the file to score the text without it",
-        text_name(path));
-  return lines;
-}
-
-/// Reads the right answers of SQuAD's JSON, and predictions by id.
-EvaluatedText read_squad_texts(const EvaluateSettings& settings, const std::vector<System>& systems) {
-  for (const MetricEntry* row : settings.rows)
-    require(row->content == LineContent::answer, "--metric {}: can't compare answers in JSON; choose {}",
-            row->name, join(metric_names(metric_table(), LineContent::answer), " or "));
-  require(settings.references.size() == 1, "--reference: there are {} files, but one JSON file has all answers",
-          settings.references.size());
-  const SquadAnswers answers = read_squad_answers(settings.references[0], settings.invalid);
-  EvaluatedText text{.systems = {}, .references = answers.references};
-  for (const System& system : systems) {
-    auto& runs = text.systems.emplace_back();
-    for (const std::string& path : system) runs.push_back(read_predictions(path, answers));
-  }
-  return text;
-}
-
-/// What a line holds, for a metric: a label before a tab; or an answer, which in a reference follows the last
-/// tab, as in the data of training, and otherwise stands before the first, as 'sixfold answer' writes it.
-std::string compared_part(const std::string& line, LineContent content, bool reference) {
-  switch (content) {
-    case LineContent::text:
-      return line;
-    case LineContent::label:
-      return label_of(line);
-    case LineContent::answer:
-      return reference ? line.substr(line.rfind('\t') + 1) : line.substr(0, line.find('\t'));
-  }
-  throw_unknown("content of lines", content);
-}
-
-/// Throws an input error that names the line if a metric compares labels, or answers, and a reference has none.
-/// A hypothesis may be blank: it is wrong.
-void require_references(const std::vector<std::string>& lines, const std::string& path, LineContent content) {
-  if (content == LineContent::text) return;
-  for (size_t i = 0; i < lines.size(); ++i)
-    require(has_visible_character(compared_part(lines[i], content, /*reference=*/true)),
-            "{}:{}: has no {} to compare with; remove the line here and in the other files, or complete it",
-            text_name(path), i + 1, content == LineContent::label ? "label" : "answer");
-}
-
-EvaluatedText read_texts(const EvaluateSettings& settings, const std::vector<System>& systems) {
-  if (std::ranges::any_of(settings.rows,
-                          [](const MetricEntry* row) { return row->content == LineContent::answer; }) &&
-      std::ranges::any_of(settings.references, is_squad_file))
-    return read_squad_texts(settings, systems);
-  EvaluatedText text;
-  for (const std::string& path : settings.references) {
-    text.references.push_back(read_text(path, settings));
-    for (const MetricEntry* row : settings.rows) require_references(text.references.back(), path, row->content);
-  }
-  if (!settings.source.empty()) {
-    text.sources = read_text(settings.source, settings);
-    require_equal_lines(settings.source, text.sources.size(), settings.references[0],
-                        text.references[0].size());
-  }
-  for (const System& system : systems) {
-    auto& runs = text.systems.emplace_back();
-    for (const std::string& path : system) {
-      if (settings.line_confidence) text.rated = read_rated_lines(path);
-      const auto& lines = runs.emplace_back(text.rated ? text.rated->texts : read_text(path, settings));
-      if (settings.compares_only(LineContent::label))
-        for (const std::string& reference : settings.references)
-          refuse_names_beside_numbers(lines, path, reference);
-      for (size_t k = 0; k < text.references.size(); ++k)
-        require_equal_lines(path, lines.size(), settings.references[k], text.references[k].size());
-    }
-  }
-  return text;
-}
-
-/// The parts of all lines that a metric compares.
-EvaluatedText compared_parts(EvaluatedText text, LineContent content) {
-  for (auto& runs : text.systems)
-    for (auto& lines : runs)
-      for (std::string& line : lines) line = compared_part(line, content, /*reference=*/false);
-  for (auto& lines : text.references)
-    for (std::string& line : lines) line = compared_part(line, content, /*reference=*/true);
-  return text;
 }
 
 EvaluationReport evaluate(const MetricEntry& row, const EvaluateSettings& settings,
@@ -260,10 +140,10 @@ void choose_metrics(EvaluateSettings& settings) {
   std::vector<std::string> names = settings.metrics.chosen;
   if (!options.command.command.empty()) names.emplace_back("command");
   for (const std::string& name : names)
-    if (const MetricEntry* row = &metric_named(name); std::ranges::count(settings.rows, row) == 0)
-      settings.rows.push_back(row);
+    if (const MetricEntry* row = &metric_named(name); std::ranges::count(settings.files.rows, row) == 0)
+      settings.files.rows.push_back(row);
   const auto chosen = [&](std::string_view name) {
-    return std::ranges::count(settings.rows, &metric_named(name)) > 0;
+    return std::ranges::count(settings.files.rows, &metric_named(name)) > 0;
   };
   // Single sentences often lack n-grams of the highest order. sacreBLEU does the same.
   if (settings.sentence_level && chosen("bleu")) options.bleu.effective_order = true;
@@ -272,8 +152,8 @@ void choose_metrics(EvaluateSettings& settings) {
     checked.bleu.tokenizer = {};
     checked.bleu.smoothing = {};
   }
-  check_metric_options(checked, settings.rows, option_of);
-  require(settings.source.empty() || chosen("command"), "--source: is read by --metric-command alone");
+  check_metric_options(checked, settings.files.rows, option_of);
+  require(settings.files.source.empty() || chosen("command"), "--source: is read by --metric-command alone");
   if (chosen("command")) options.command.stop = &note_interrupts();
 }
 
@@ -281,21 +161,21 @@ void choose_metrics(EvaluateSettings& settings) {
 void check_form(const EvaluateSettings& settings, const std::vector<System>& systems) {
   const bool one_run = systems.size() == 1 && systems[0].size() == 1;
   const bool json = settings.format == ReportFormat::json;
-  require(!settings.line_confidence || (one_run && settings.compares_only(LineContent::text)),
+  require(!settings.files.line_confidence || (one_run && settings.files.compares_only(LineContent::text)),
           "--line-confidence is for the translations of one system; leave out --compare and further runs, and "
           "metrics of labels and answers");
   require(
-      !settings.sentence_level || (one_run && settings.rows.size() == 1),
+      !settings.sentence_level || (one_run && settings.files.rows.size() == 1),
       "--sentence-level prints the scores of one system by one metric; leave out --compare, further runs, and "
       "further metrics");
   require(!settings.sentence_level || !settings.confidence,
           "--sentence-level and --confidence: a single line has no interval; leave one out");
-  require(!settings.sentence_level || !settings.line_confidence,
+  require(!settings.sentence_level || !settings.files.line_confidence,
           "--sentence-level and --line-confidence contradict each other; leave one out");
   require(!settings.score_only || one_run,
           "--score-only is for one system; leave out --compare and further runs");
   require(!settings.score_only || !json, "--score-only is for --format text");
-  require(!settings.score_only || !settings.line_confidence,
+  require(!settings.score_only || !settings.files.line_confidence,
           "--score-only and --line-confidence contradict each other; leave one out");
 }
 
@@ -306,14 +186,15 @@ void run(EvaluateSettings& settings) {
   std::vector<System> systems;
   for (const std::string& name : names) systems.push_back(runs_of(name));
   check_form(settings, systems);
-  auto standard_inputs = std::ranges::count(settings.references, "-") + (settings.source == "-" ? 1 : 0);
+  auto standard_inputs =
+      std::ranges::count(settings.files.references, "-") + (settings.files.source == "-" ? 1 : 0);
   for (const System& system : systems) standard_inputs += std::ranges::count(system, "-");
   require(standard_inputs <= 1,
           "--reference, --hypothesis (unless it is given) and --compare can't both be standard input");
   require_different_files(systems);
-  const EvaluatedText text = read_texts(settings, systems);
+  const EvaluatedText text = read_texts(settings.files, systems);
   std::vector<EvaluationReport> reports;
-  for (const MetricEntry* row : settings.rows) reports.push_back(evaluate(*row, settings, text));
+  for (const MetricEntry* row : settings.files.rows) reports.push_back(evaluate(*row, settings, text));
   std::optional<ConfidenceReport> rated;
   if (text.rated) rated = confidence_report(*text.rated, text.references);
   for (std::string& name : names) name = text_name(name);
@@ -338,7 +219,7 @@ void add_evaluate(CLI::App& app) {
                                           "SQuAD's script does");
   command
       .add_option(
-          "-r,--reference", settings->references,
+          "-r,--reference", settings->files.references,
           "file of reference translations; several files give several references for each line; for answers "
           "also JSON of SQuAD, with a JSON object of answers by id as hypothesis")
       ->type_name("FILE")
@@ -353,11 +234,11 @@ void add_evaluate(CLI::App& app) {
       .add_option("--compare", settings->others,
                   "files of translations by other systems, to test whether they differ from the first")
       ->type_name("FILE");
-  add_invalid_utf8_option(command, settings->invalid);
+  add_invalid_utf8_option(command, settings->files.invalid);
   command.add_flag("--confidence", settings->confidence,
                    "print the mean and 95 % confidence interval of each score, by bootstrap resampling");
   command.add_flag(
-      "--line-confidence", settings->line_confidence,
+      "--line-confidence", settings->files.line_confidence,
       "the hypotheses are the output of 'sixfold translate --confidence --format jsonl': print how "
       "well the confidence of each line tells its chrF");
   add_value_option(command, "--samples", settings->bootstrap.samples, "number of bootstrap samples",
@@ -377,11 +258,13 @@ void add_evaluate(CLI::App& app) {
   MetricOptions& options = settings->options;
   command.add_flag("--lowercase", options.lowercase, "ignore case");
   add_field_options(command, OptionVisitor::Walk(options.bleu), {.flags = bleu_options, .switches = true});
+  command.get_option("--spm-model")->type_name("FILE");
   add_field_options(command, OptionVisitor::Walk(options.chrf), {.prefix = "chrf-", .switches = true});
   add_field_options(command, OptionVisitor::Walk(options.ter), {.prefix = "ter-", .switches = true});
   add_field_options(command, OptionVisitor::Walk(options.command));
   command
-      .add_option("--source", settings->source, "file of the source text, which --metric-command reads as well")
+      .add_option("--source", settings->files.source,
+                  "file of the source text, which --metric-command reads as well")
       ->type_name("FILE");
   command.add_flag("--sentence-level", settings->sentence_level,
                    "print a score for each line, by one metric, instead of one for all");

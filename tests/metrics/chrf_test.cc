@@ -54,7 +54,8 @@ TEST(Chrf, TakesTheBestReference) {
 }
 
 TEST(Chrf, RefusesWhatItCannotCount) {
-  EXPECT_THROW(Chrf({.word_order = 3}), Error);
+  EXPECT_THROW(Chrf({.word_order = 21}), Error);
+  EXPECT_THROW(Chrf({.char_order = 0}), Error);
   EXPECT_THROW(Chrf({.word_order = -1}), Error);
   EXPECT_THROW(Chrf().statistics("a", {}), Error);
   const std::vector<std::string> good{"a"};

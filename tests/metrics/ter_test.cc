@@ -42,17 +42,17 @@ TEST(Ter, SignatureEqualsSacreBleu) {
     EXPECT_EQ(signature_with_v(Ter(ter_options(item[0])), 2), item[1]);
 }
 
-std::string tokens(std::string_view sentence, const TerOptions& options) {
+std::string tercom_tokens(std::string_view sentence, const TerOptions& options) {
   return encode_utf8(tokenize_as_tercom(decode_utf8(sentence), options));
 }
 
 TEST(Ter, SplitsWordsAsTercomDoes) {
-  EXPECT_EQ(tokens("It's 3.5 (or 4-5).", {}), "it's 3.5 (or 4-5).");
-  EXPECT_EQ(tokens("It's 3.5 (or 4-5).", {.normalized = true}), "it 's 3.5 ( or 4 - 5 ) .");
-  EXPECT_EQ(tokens("It's 3.5 (or 4-5).", {.no_punct = true, .case_sensitive = true}), "It's 35 or 4-5");
-  EXPECT_EQ(tokens("今天 &amp;。", {.normalized = true}), "今天 & 。");
-  EXPECT_EQ(tokens("今天 &amp;。", {.normalized = true, .asian_support = true}), "今 天 & 。");
-  EXPECT_EQ(tokens("今天。", {.no_punct = true, .asian_support = true}), "今天");
+  EXPECT_EQ(tercom_tokens("It's 3.5 (or 4-5).", {}), "it's 3.5 (or 4-5).");
+  EXPECT_EQ(tercom_tokens("It's 3.5 (or 4-5).", {.normalized = true}), "it 's 3.5 ( or 4 - 5 ) .");
+  EXPECT_EQ(tercom_tokens("It's 3.5 (or 4-5).", {.no_punct = true, .case_sensitive = true}), "It's 35 or 4-5");
+  EXPECT_EQ(tercom_tokens("今天 &amp;。", {.normalized = true}), "今天 & 。");
+  EXPECT_EQ(tercom_tokens("今天 &amp;。", {.normalized = true, .asian_support = true}), "今 天 & 。");
+  EXPECT_EQ(tercom_tokens("今天。", {.no_punct = true, .asian_support = true}), "今天");
 }
 
 /// The numbers are sacreBLEU 2.6.0's.

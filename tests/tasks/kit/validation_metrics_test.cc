@@ -16,12 +16,10 @@
 namespace sixfold {
 namespace {
 
-/// A run is validated with a metric that the library does not have, and keeps the model that it finds best.
-TEST(ValidationMetrics, TakeARowOfAnotherTable) {
-  const TemporaryFolder folder;
+/// A small training with ten pairs for validation.
+TranslationOptions small_training(const TemporaryFolder& folder, MetricTable table = metric_table()) {
   write_parallel_text(folder / "train.a", folder / "train.b", 50, 1);
   write_parallel_text(folder / "valid.a", folder / "valid.b", 10, 2);
-  const std::vector<MetricEntry> table = table_with_length_error();
   TranslationOptions options;
   options.validation = TranslationValidationOptions(table);
   options.model = ModelOptions(Preset::tiny);
@@ -31,6 +29,14 @@ TEST(ValidationMetrics, TakeARowOfAnotherTable) {
   options.data.valid = {folder / "valid.a", folder / "valid.b"};
   options.train.updates = 2;
   options.validation.every_updates = 1;
+  return options;
+}
+
+/// A run is validated with a metric that the library does not have, and keeps the model that it finds best.
+TEST(ValidationMetrics, TakeARowOfAnotherTable) {
+  const TemporaryFolder folder;
+  const std::vector<MetricEntry> table = table_with_length_error();
+  TranslationOptions options = small_training(folder, table);
   options.validation.metrics.chosen = {"loss", "length_error"};
   options.validation.best_by.name = "length_error";
   const TrainOutcome outcome = train(TranslationConfig(options), {.run = folder / "run"});
@@ -39,6 +45,36 @@ TEST(ValidationMetrics, TakeARowOfAnotherTable) {
   EXPECT_GE(result.validation.at("length_error"), 0);
   EXPECT_TRUE(result.validation.contains("bleu")) << "which validation reports whenever it translates";
   EXPECT_FALSE(result.validation.contains("exact_match"));
+}
+
+/// A program gets sources, translations and references, and may decide which model is best.
+TEST(ValidationMetrics, AreThoseOfAProgram) {
+  const TemporaryFolder folder;
+  TranslationOptions options = small_training(folder);
+  options.validation.metrics.chosen = {"command", "ter"};
+  options.validation.best_by.name = "command";
+  options.validation.options.command.command =
+      R"(tee )" + (folder / "seen") + R"( | grep -c '^{"source":"..*","output":".*","references":\["..*"\]}$')";
+  train(TranslationConfig(options), {.run = folder / "run"});
+  const RunResult result = read_run_result(folder / "run");
+  EXPECT_EQ(result.validation.at("command"), 10);
+  EXPECT_GT(result.validation.at("ter"), 0);
+  const std::string targets = read_file(folder / "valid.b"), first = targets.substr(0, targets.find('\n'));
+  expect_holds(read_file(folder / "seen"), "\"references\":[\"" + first + "\"]}");
+}
+
+TEST(ValidationMetrics, RefuseSettingsThatNoneOfThemHas) {
+  const TemporaryFolder folder;
+  TranslationOptions options = small_training(folder);
+  options.validation.options.ter.normalized = true;
+  const auto refusal = [&] { return error_message([&] { validate(options); }); };
+  expect_holds(refusal(), "validation.ter.normalized: none of the metrics that are computed has this setting");
+  options.validation.metrics.chosen.push_back("ter");
+  validate(options);
+  options.validation.options.bleu.max_ngram_order = 2;
+  validate(options);  // since validation reports BLEU whenever it translates
+  options.validation.metrics.chosen.push_back("command");
+  expect_holds(refusal(), "the metric command needs a program: give metric_command");
 }
 
 TEST(ValidationMetrics, AreThoseOfTheTableForTheKindOfOutputs) {
