@@ -35,9 +35,11 @@ def test_sentences_and_settings():
 
 def test_what_is_not_supported_is_said():
     with pytest.raises(sixfold.Error, match="char_order"):
-        metrics.CHRF(char_order=4)
+        metrics.CHRF(char_order=0)
     with pytest.raises(sixfold.Error, match="expected one of 13a"):
-        metrics.BLEU(tokenize="zh")
+        metrics.BLEU(tokenize="ko-mecab")
+    with pytest.raises(sixfold.Error, match="spm needs a model"):
+        metrics.BLEU(tokenize="spm")
     with pytest.raises(sixfold.Error):
         metrics.corpus_bleu(SYSTEM, [["one"]])
     with pytest.raises(sixfold.Error, match="references"):
@@ -49,3 +51,25 @@ def test_what_is_not_supported_is_said():
         metrics.BLEU().corpus_score(SYSTEM, REFERENCES, n_bootstrap=10**10)
     with pytest.raises(sixfold.Error):
         metrics.corpus_bleu([], [[]])
+
+
+# The values of sacreBLEU 2.6.0.
+def test_ter_is_that_of_sacrebleu():
+    ter = metrics.TER()
+    score = ter.corpus_score(SYSTEM, REFERENCES)
+    assert str(score) == "TER = 40.00"
+    assert (score.num_edits, score.ref_length) == (6, 15.0)
+    assert str(ter.get_signature()).startswith("nrefs:2|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:sixfold-")
+    assert "±" in str(ter.corpus_score(SYSTEM, REFERENCES, n_bootstrap=20))
+    assert metrics.corpus_ter(SYSTEM, REFERENCES, normalized=True, case_sensitive=True).score == pytest.approx(100 / 3)
+    assert metrics.sentence_ter("b a", ["a b"]).score == pytest.approx(50)
+
+
+def test_orders_are_those_of_sacrebleu():
+    bleu = metrics.BLEU(max_ngram_order=2, tokenize="zh").corpus_score(SYSTEM, REFERENCES)
+    assert str(bleu) == "BLEU = 60.50 82.4/50.0 (BP = 0.943 ratio = 0.944 hyp_len = 17 ref_len = 18)"
+    assert len(bleu.counts) == len(bleu.totals) == 2
+    assert metrics.BLEU(trg_lang="zh").sentence_score("今天好", ["今天很好"]).sys_len == 3
+    chrf = metrics.CHRF(char_order=3, word_order=1, beta=3, whitespace=True, eps_smoothing=True)
+    assert str(chrf.corpus_score(SYSTEM, REFERENCES)) == "chrF3+ = 72.64"
+    assert str(chrf.get_signature()).startswith("nrefs:2|case:mixed|eff:no|nc:3|nw:1|space:yes|version:sixfold-")

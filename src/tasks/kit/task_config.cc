@@ -14,7 +14,8 @@ constexpr std::string_view input_files[] = {"data.train", "data.valid", "tokeniz
 // The tokenizer that a run has made is stored with it. Version 0.2 made it with other normalizations by
 // default.
 constexpr std::string_view without_influence[] = {"tokenizer.normalization", "tokenizer.target_normalization",
-                                                  "data.allow_unknown", "data.test"};
+                                                  "data.allow_unknown", "data.test",
+                                                  "validation.metric_timeout"};
 
 }  // namespace
 

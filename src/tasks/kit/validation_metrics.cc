@@ -113,6 +113,12 @@ ValidationScores TextValidationOptions::scores(const Tokenizer& tokenizer) const
   return {table, computed, how};
 }
 
+void TextValidationOptions::try_program(const std::vector<std::string>& references,
+                                        const std::vector<std::string>& sources) const {
+  if (options.command.command.empty()) return;
+  score_system(CommandMetric(options.command), references, {references}, {}, sources);
+}
+
 void visit_text_validation(OptionVisitor& v, TextValidationOptions& o, std::string_view outputs) {
   visit_interval(v, o);
   v.field("metrics", o.metrics,

@@ -71,6 +71,9 @@ struct TextValidationOptions : MetricValidationOptions {
   bool generates() const;
   /// Returns the metrics that validation computes from outputs. `tokenizer`: of the references.
   ValidationScores scores(const Tokenizer& tokenizer) const;
+  /// Lets the program of `metric_command`, if any, score references of the validation text as if they were
+  /// outputs, so that what is wrong with it is found before a training begins. Throws as the metric.
+  void try_program(const std::vector<std::string>& references, const std::vector<std::string>& sources) const;
 };
 
 /// All fields. `outputs`: what metrics need, such as "translations".

@@ -62,6 +62,8 @@ class TranslationTask : public Task {
     warn_without_effect(config_);
     require_positions_for(config_, train_.corpus(), "data.train");
     require_positions_for(config_, valid_.corpus(), "data.valid");
+    if (const ParallelText& text = valid_text_; text.size() > 0)
+      validation_.try_program({tokenizers_.target->join(text.target[0])}, {text.source[0]});
   }
 
   const ModelConfig& model_config() const override { return config_; }

@@ -63,6 +63,17 @@ TEST(ValidationMetrics, AreThoseOfAProgram) {
   expect_holds(read_file(folder / "seen"), "\"references\":[\"" + first + "\"]}");
 }
 
+/// What is wrong with a program is found before the first update.
+TEST(ValidationMetrics, TryAProgramBeforeTheTraining) {
+  const TemporaryFolder folder;
+  TranslationOptions options = small_training(folder);
+  options.validation.metrics.chosen = {"loss", "command"};
+  options.validation.options.command.command = "echo 1; exit 7";
+  options.validation.every_updates = 0;
+  expect_holds(error_message([&] { train(TranslationConfig(options), {.run = folder / "run"}); }),
+               "'echo 1; exit 7' ended with status 7");
+}
+
 TEST(ValidationMetrics, RefuseSettingsThatNoneOfThemHas) {
   const TemporaryFolder folder;
   TranslationOptions options = small_training(folder);
