@@ -109,6 +109,7 @@ std::string yaml_text(const OptionNode& node) {
 
 std::string yaml_value(const OptionNode& node) {
   if (node.kind == Kind::map) return "";
+  if (node.kind == Kind::null) return "null";
   if (node.kind != Kind::list) return yaml_text(node);
   std::vector<std::string> elements;
   for (const auto& [unused, element] : node.children) elements.push_back(yaml_text(element));
