@@ -41,7 +41,7 @@ _PATIENCE = 0.05  # seconds
 
 
 def _stream(inputs: Iterator[Any], serve: Batch) -> Iterator[Any]:
-    """Serves inputs in blocks: the first one by itself, and then those that come within the patience."""
+    """Serves inputs in blocks, which grow as long as inputs come at once."""
     first, most = 0, 1
     while True:
         end = time.monotonic() + _PATIENCE
@@ -59,7 +59,7 @@ def _stream(inputs: Iterator[Any], serve: Batch) -> Iterator[Any]:
         if not block:
             return
         yield from serve(block, first)
-        first, most = first + len(block), _BLOCK if most else 1
+        first, most = first + len(block), min(max(8 * most, 1), _BLOCK)
 
 
 def _serve(inputs: Any, single: bool, serve: Batch) -> Any:
