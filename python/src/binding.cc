@@ -87,23 +87,47 @@ void visit(OptionVisitor& v, Keywords& all) {
   for (const OptionVisitor::Walk& part : all.parts) part(v);
 }
 
-/// As `py::gil_scoped_release`, for threads that Python does not wait for when it ends: it would end such a
-/// thread within its destructor, which ends the process with an error.
+/// When Python ends, it ends each thread that then wants the GIL, within the C++ code that wants it, which ends
+/// the process with an error. So threads that it does not wait for stop here instead.
+struct PythonsEnd {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool has_come = false;
+  int taking_gil = 0;  // threads that will soon have it
+
+  /// Python calls it at its end, before it ends threads.
+  static void come() {
+    PythonsEnd& end = *of_process;
+    const py::gil_scoped_release free;
+    std::unique_lock lock(end.mutex);
+    end.has_come = true;
+    end.changed.wait(lock, [&] { return end.taking_gil == 0; });
+  }
+  static PythonsEnd* of_process;
+};
+PythonsEnd* PythonsEnd::of_process = new PythonsEnd;
+
+/// As `py::gil_scoped_release`, for any thread.
 class ReleasedGil {
  public:
   ReleasedGil() = default;
   ReleasedGil(const ReleasedGil&) = delete;
   ReleasedGil& operator=(const ReleasedGil&) = delete;
   ~ReleasedGil() {
-#if PY_VERSION_HEX >= 0x030D0000
-    while (Py_IsFinalizing()) pause();
-#else
-    while (_Py_IsFinalizing()) pause();
-#endif
+    PythonsEnd& end = *PythonsEnd::of_process;
+    {
+      std::unique_lock lock(end.mutex);
+      end.changed.wait(lock, [&] { return !end.has_come || is_main_thread_; });
+      ++end.taking_gil;
+    }
     PyEval_RestoreThread(state_);
+    const std::lock_guard lock(end.mutex);
+    --end.taking_gil;
+    end.changed.notify_all();
   }
 
  private:
+  const bool is_main_thread_ = getpid() == gettid();
   PyThreadState* state_ = PyEval_SaveThread();
 };
 
@@ -268,10 +292,12 @@ PYBIND11_MODULE(core, m) {
     }
   });
   send_log_to(python::keep_line);
+  py::module_::import("atexit").attr("register")(py::cpp_function(python::PythonsEnd::come));
   pthread_atfork([] { python::log_mutex.lock(); }, [] { python::log_mutex.unlock(); },
                  [] {
                    python::log_mutex.unlock();
                    python::Worker::forget_all();
+                   python::PythonsEnd::of_process = new python::PythonsEnd;
                  });
   python::add_predictors(m);
   python::add_training(m);
