@@ -78,8 +78,8 @@ bool is_chinese(char32_t c) {
 }
 
 std::u32string split_chinese(std::u32string_view sentence) {
-  while (!sentence.empty() && is_space(sentence.front())) sentence.remove_prefix(1);
-  return space_around_stops(space_around_punctuation(space_around(sentence, is_chinese)));
+  return space_around_stops(
+      space_around_punctuation(space_around(without_space_at_begin(sentence), is_chinese)));
 }
 
 std::u32string split_international(std::u32string_view sentence) {
@@ -117,7 +117,7 @@ std::u32string space_around_stops(std::u32string_view text) {
 
 std::u32string tokenize(std::u32string_view sentence, BleuTokenizer tokenizer) {
   // sacreBLEU removes trailing space first, which matters for a final dot in `international`.
-  while (!sentence.empty() && is_space(sentence.back())) sentence.remove_suffix(1);
+  sentence = without_space_at_end(sentence);
   switch (tokenizer) {
     case BleuTokenizer::v13a:
       return normalize_spaces(split_13a(sentence));

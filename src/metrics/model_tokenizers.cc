@@ -17,16 +17,6 @@
 namespace sixfold {
 namespace {
 
-std::u32string_view without_space_at_end(std::u32string_view text) {
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-std::u32string_view without_space_around(std::u32string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  return without_space_at_end(text);
-}
-
 class SpmTokenizer final : public ModelTokenizer {
  public:
   explicit SpmTokenizer(const std::string& path) {
@@ -84,7 +74,7 @@ class MecabTokenizer final : public ModelTokenizer {
   MecabTokenizer(const MecabTokenizer&) = delete;
 
   std::u32string tokenize(std::u32string_view sentence) const override {
-    const std::string text = encode_utf8(without_space_around(sentence));
+    const std::string text = encode_utf8(without_space_at_begin(without_space_at_end(sentence)));
     const std::scoped_lock lock(mutex_);  // the tagger owns the result
     const char* words = parse_(tagger_, text.data(), text.size());
     if (!words) throw_environment_error("MeCab: {}", error_(tagger_));

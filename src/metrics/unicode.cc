@@ -51,6 +51,16 @@ bool is_ascii_punctuation(char32_t c) {
 
 bool is_space(char32_t c) { return (c >= 0x1C && c <= 0x1F) || u_isUWhiteSpace(static_cast<UChar32>(c)); }
 
+std::u32string_view without_space_at_end(std::u32string_view text) {
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::u32string_view without_space_at_begin(std::u32string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  return text;
+}
+
 std::vector<std::u32string_view> split_words(std::u32string_view text) {
   std::vector<std::u32string_view> words;
   for (size_t begin = 0; begin < text.size();) {

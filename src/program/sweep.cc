@@ -80,7 +80,6 @@ class Sweep {
   template <class Action>
   void attempt(const Training& training, const Action& action);
   void require_same_settings() const;
-  static void learn_text(Training& training);
   void require_comparable();
   void require_alike(const Training& first, const Training& second);
   void train_run(Training& training);
@@ -193,7 +192,9 @@ void Sweep::run() {
   write_table();
   for (Training& training : trainings_) {
     if (training.finished) continue;
-    learn_text(training);
+    // A text that has changed since other rows were trained is noticed before this one is.
+    if (const std::string text = text_condition_of_new_run(*training.config); !text.empty())
+      training.conditions.emplace(text_condition, text);  // unless the run has begun
     require_comparable();
     log_info("{}", progress(training));
     attempt(training, [&] {
@@ -215,12 +216,6 @@ void Sweep::require_same_settings() const {
     require(changed.empty(), "{}: was trained with other settings of {}; give another --output, or remove {}",
             run, join(changed), run);
   }
-}
-
-/// So that a text that has changed since other rows were trained is noticed before this one is.
-void Sweep::learn_text(Training& training) {
-  if (const std::string text = text_condition_of_new_run(*training.config); !text.empty())
-    training.conditions.emplace(text_condition, text);  // unless the run has begun
 }
 
 /// Rows are compared with the first, and trainings of a row with its first.

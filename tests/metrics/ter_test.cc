@@ -4,7 +4,6 @@
 
 #include <sstream>
 
-#include "metrics/edit_rate.h"
 #include "metrics/metric_goldens.h"
 #include "metrics/unicode.h"
 

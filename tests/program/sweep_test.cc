@@ -325,6 +325,19 @@ TEST_F(SweepCommand, ATextThatHasChangedIsNoticedBeforeTheNextRow) {
   EXPECT_EQ(allowed.status, 0) << allowed.text;
 }
 
+/// Their records have the text as it is compared before a row is trained.
+TEST_F(SweepCommand, RowsOfEachTaskCanBeCompared) {
+  const std::string configs = SIXFOLD_SOURCE_DIR "/tests/compatibility/0.2.0";
+  for (const auto& config : fs::directory_iterator(configs + "/configs")) {
+    const std::string name = config.path().stem().string();
+    write_file_atomically(folder_ / "two.yaml", "base: " + config.path().string() +
+                                                    "\nrows: {a: {}, b: {train.label_smoothing: 0.05}}\n");
+    const Outcome outcome = shell("cd " + configs + " && " SIXFOLD_BINARY " sweep " + (folder_ / "two.yaml") +
+                                  " --output " + (folder_ / name) + " --set train.updates=2");
+    EXPECT_EQ(outcome.status, 0) << name << "\n" << outcome.text;
+  }
+}
+
 TEST_F(SweepCommand, SizesThatAreChosenForSomeRowsAreStated) {
   write_file_atomically(folder_ / "base.yaml", "data: {train: [" + (folder_ / "train.a") + ", " +
                                                    (folder_ / "train.b") +
