@@ -126,6 +126,7 @@ std::string run_subprocess(const Subprocess& program, std::string_view input) {
       else if (written < 0 && errno != EAGAIN && errno != EINTR)
         input = {};  // it reads no more
     }
+    if (ready[0].revents == 0 && ended.si_pid != 0) complete = true;  // what still holds it belongs to others
     if (ready[0].revents != 0) {
       char bytes[1 << 16];
       const ssize_t read = ::read(from.ends[0], bytes, sizeof bytes);

@@ -63,6 +63,9 @@ TEST(Subprocess, LeavesNothingBehind) {
   });
   EXPECT_THROW(run_subprocess({.command = start + "wait", .timeout = 20, .stop = &stop}, ""), Cancelled);
   EXPECT_TRUE(ends(child));
+  EXPECT_EQ(run_subprocess({.command = "setsid sleep 9 & echo done", .timeout = 5, .max_output = 9}, ""),
+            "done\n")
+      << "what has left the process group is not waited for";
   EXPECT_EQ(run_subprocess(program(start + "echo done"), ""), "done\n");
   EXPECT_TRUE(ends(child));
 }

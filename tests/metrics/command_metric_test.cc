@@ -44,6 +44,7 @@ TEST(CommandMetric, IsTheMeanOfLinesOrTheNumberOfAll) {
 
 TEST(CommandMetric, SaysWhatIsWrong) {
   const auto message = [](const std::string& command) { return error_message([&] { score_by(command); }); };
+  EXPECT_NE(message("printf '1\\n1e308\\n3\\n'").find("which is not a number below 1e100"), std::string::npos);
   EXPECT_EQ(message("printf '1\\nNaN\\n3\\n'").find("printed 'NaN' in line 2, which is not a number"), 23u)
       << message("printf '1\\nNaN\\n3\\n'");
   for (const std::string wrong : {"1,5", "1 2", "0x10", "score: 3", "inf", "1e999", ""})
