@@ -252,3 +252,47 @@ def test_a_shortlist_is_not_obeyed(models, peer, tmp_path):
     assert translator.translate_batch(SOURCES) == peer.translate_batch(SOURCES)
     with pytest.raises(NotImplementedError, match="use_vmap"):
         translator.translate_batch(SOURCES, use_vmap=True)
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda t: t.translate_batch([iter(["a"])]), "source"),
+    (lambda t: t.translate_batch(iter([["a"]])), "source"),
+    (lambda t: t.translate_batch([{"a"}]), "source"),
+    (lambda t: t.translate_batch([["a"]], target_prefix=[iter(["b"])]), "target prefixes"),
+    (lambda t: t.score_batch([["a"]], [iter(["b"])]), "targets"),
+    (lambda t: list(t.translate_iterable(iter([iter(["a"])]), batch_type="tokens")), "source"),
+    (lambda t: t.translate_batch([["a"]], suppress_sequences=["b"]), "suppress_sequences"),
+    (lambda t: t.translate_batch([["a"]], suppress_sequences="b"), "suppress_sequences"),
+    (lambda t: t.translate_batch([["a"]], beam_size="4"), "beam_size"),
+    (lambda t: t.translate_batch([["a"]], num_hypotheses=None), "num_hypotheses"),
+    (lambda t: t.translate_batch([["a"]], max_decoding_length=8.0), "max_decoding_length"),
+    (lambda t: t.translate_batch([["a"]], max_input_length=float("nan")), "max_input_length"),
+    (lambda t: t.translate_batch([["a"]], patience=float("nan")), "patience"),
+    (lambda t: t.translate_batch([["a"]], length_penalty=None), "length_penalty"),
+    (lambda t: t.score_batch([["a"]], [["b"]], offset=1.0), "offset"),
+])
+def test_wrong_types_are_named(peer, call, name):
+    with pytest.raises(TypeError, match=f"^{name}: expected"):
+        call(peer)
+
+
+def test_flags_may_be_numbers(peer):
+    plain = peer.translate_batch([["a", "b"]], disable_unk=True, replace_unknowns=True)
+    assert peer.translate_batch([["a", "b"]], disable_unk=3_000_000_000, replace_unknowns=np.int64(1)) == plain
+    assert peer.translate_batch([["a", "b"]], beam_size=np.int32(2), patience=np.float32(1))[0].hypotheses
+
+
+def test_a_forked_process_leaves_the_imported_copy(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    translator = ctranslate2.Translator(str(GOLDENS / "ctranslate2/tied"))
+    child = os.fork()
+    if child == 0:
+        try:
+            ended = 0 if translator.translate_batch([["a"]]) else 1
+            del translator
+        finally:
+            os._exit(ended)
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(list(tmp_path.iterdir())) == 1
+    del translator
+    assert not list(tmp_path.iterdir())

@@ -8,10 +8,14 @@ supported raises an exception that names the parameter; docs/python.md lists it.
 from __future__ import annotations
 
 import itertools
+import math
+import operator
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, TypeVar, Union
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, Sequence, TypeVar, Union
+
+import numpy as np
 
 from .ctranslate2_search import Model, ScoringResult, Search, Tokens, TranslationResult
 
@@ -101,6 +105,8 @@ class Translator:
         files: object = None,
     ) -> None:
         _require_cpu(device, device_index)
+        inter_threads, intra_threads, max_queued_batches = _whole(
+            inter_threads=inter_threads, intra_threads=intra_threads, max_queued_batches=max_queued_batches)
         if inter_threads < 1 or intra_threads < 0:
             raise ValueError(f"inter_threads is {inter_threads}, and intra_threads {intra_threads}; give at least 1 and 0")
         if max_queued_batches > 0:
@@ -183,6 +189,13 @@ class Translator:
         """Translates sources. The batches are Sixfold's own: a translation does not depend on them."""
         model = self._loaded()
         _require_batches(batch_type, max_batch_size=max_batch_size, max_input_length=max_input_length)
+        beam_size, num_hypotheses, no_repeat_ngram_size, max_decoding_length, min_decoding_length, sampling_topk = _whole(
+            beam_size=beam_size, num_hypotheses=num_hypotheses, no_repeat_ngram_size=no_repeat_ngram_size,
+            max_decoding_length=max_decoding_length, min_decoding_length=min_decoding_length, sampling_topk=sampling_topk)
+        patience, length_penalty, repetition_penalty, min_alternative_expansion_prob, sampling_topp, sampling_temperature = _real(
+            patience=patience, length_penalty=length_penalty, repetition_penalty=repetition_penalty,
+            min_alternative_expansion_prob=min_alternative_expansion_prob, sampling_topp=sampling_topp,
+            sampling_temperature=sampling_temperature)
         for name, value, default in (
             ("coverage_penalty", coverage_penalty, 0), ("prefix_bias_beta", prefix_bias_beta, 0), ("callback", callback, None),
             ("return_logits_vocab", return_logits_vocab, False),
@@ -211,17 +224,19 @@ class Translator:
         ):
             if not valid:
                 raise ValueError(message)
-        suppressed = [model.target.known_ids(tokens) for tokens in suppress_sequences or [] if tokens]
+        rows = [] if suppress_sequences is None else _rows("suppress_sequences", suppress_sequences)
+        suppressed = [model.target.known_ids(tokens) for row in rows if (tokens := _tokens("suppress_sequences", row))]
         settings = {
             "beam_size": beam_size, "most_finished": max(finished, 1), "num_hypotheses": num_hypotheses, "length_penalty": length_penalty,
             "repetition_penalty": repetition_penalty, "no_repeat_ngram_size": no_repeat_ngram_size,
-            "suppress_sequences": suppressed + [[model.target.unk]] * disable_unk,
+            "suppress_sequences": suppressed + [[model.target.unk]] * bool(disable_unk),
             "max_decoding_length": max_decoding_length, "min_decoding_length": min_decoding_length,
         }
         asked = {"scores": return_scores, "attention": return_attention, "end_token": return_end_token}
-        search = Search(model, settings, max_input_length, {name for name, wanted in asked.items() if wanted}, replace_unknowns)
-        given = source if target_prefix is None else target_prefix
-        sources, prefixes = _pairs(source, [[] if target_prefix is None or prefix is None else prefix for prefix in given], "target prefixes")
+        search = Search(model, settings, max_input_length, {name for name, wanted in asked.items() if wanted}, bool(replace_unknowns))
+        batch = _rows("source", source)
+        prefixes_given = [None] * len(batch) if target_prefix is None else _rows("target_prefix", target_prefix)
+        sources, prefixes = _pairs(batch, [[] if prefix is None else prefix for prefix in prefixes_given], "target prefixes")
         least = min_alternative_expansion_prob if return_alternatives else None
         return self._results(lambda: search.translate(sources, prefixes, least), len(sources), AsyncTranslationResult if asynchronous else None)
 
@@ -239,7 +254,7 @@ class Translator:
         """Scores targets. ``offset``: the first tokens that are left out of the results."""
         model = self._loaded()
         _require_batches(batch_type, max_batch_size=max_batch_size, max_input_length=max_input_length, offset=offset)
-        sources, targets = _pairs(source, target, "targets")
+        sources, targets = _pairs(_rows("source", source), _rows("target", target), "targets")
         return self._results(lambda: model.score(sources, targets, max_input_length, offset), len(sources), AsyncScoringResult if asynchronous else None)
 
     def translate_iterable(
@@ -294,19 +309,47 @@ class Translator:
 def _require_batches(batch_type: str, **counts: int) -> None:
     if batch_type not in ("examples", "tokens"):
         raise ValueError(f"Invalid batch type: {batch_type}")
-    for name, count in counts.items():
+    for name, count in zip(counts, _whole(**counts)):
         if count < 0:
             raise ValueError(f"{name} is {count}; it must be at least 0")
 
 
-def _tokens(tokens: Any) -> list[str]:
-    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
-        raise TypeError(f"expected a list of tokens that are str, found {tokens!r}")
-    return list(tokens)
+def _rows(name: str, value: Any) -> list[Any]:
+    """The elements of a list, or of another sequence that can be read again."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
+        raise TypeError(f"{name}: expected a list, found {value!r:.80}")
+    return list(value)
 
 
-def _pairs(source: Iterable[Any], others: Iterable[Any], what: str) -> tuple[list[Tokens], list[Tokens]]:
-    sources, targets = [_tokens(tokens) for tokens in source], [_tokens(tokens) for tokens in others]
+def _tokens(name: str, value: Any) -> list[str]:
+    tokens = _rows(name, value)
+    if not all(isinstance(token, str) for token in tokens):
+        raise TypeError(f"{name}: expected a list of tokens that are str, found {value!r:.80}")
+    return tokens
+
+
+def _whole(**numbers: Any) -> Iterator[int]:
+    """Whole numbers, by the names of their parameters."""
+    for name, value in numbers.items():
+        try:
+            yield operator.index(value)
+        except TypeError:
+            raise TypeError(f"{name}: expected a whole number, found {value!r:.80}") from None
+
+
+def _real(**numbers: Any) -> Iterator[float]:
+    for name, value in numbers.items():
+        try:
+            number = math.nan if isinstance(value, (str, bytes)) else float(value)
+        except TypeError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise TypeError(f"{name}: expected a number, found {value!r:.80}")
+        yield number
+
+
+def _pairs(source: Any, others: list[Any], what: str) -> tuple[list[Tokens], list[Tokens]]:
+    sources, targets = [_tokens("source", tokens) for tokens in source], [_tokens(what, tokens) for tokens in others]
     if len(sources) != len(targets):
         raise ValueError(f"there are {len(sources)} sources and {len(targets)} {what}")
     return [*sources], [*targets]
@@ -320,7 +363,7 @@ def _stream(serve: Callable[..., Any], streams: list[Iterable[Any]], max_batch_s
     block: list[Any] = []
     size = 0
     for row in itertools.chain(rows, [None]):
-        more = 0 if row is None else 1 if batch_type == "examples" else len(row[0] or ())
+        more = 0 if row is None else 1 if batch_type == "examples" else len(_rows("source", row[0] or ()))
         if block and (row is None or size + more > most):
             yield from serve(*map(list, zip(*block)), max_batch_size=max_batch_size, batch_type=batch_type, **keywords)
             block, size = [], 0

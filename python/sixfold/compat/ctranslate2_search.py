@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import tempfile
 import warnings
+import weakref
 from dataclasses import dataclass
 from typing import Any, Iterable, Sequence
 
@@ -106,13 +108,20 @@ def _import(folder: str, output: str) -> str:
     return output
 
 
+def _remove(folder: str, process: int) -> None:
+    """Removes a temporary folder, unless this is a process that its owner has forked."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 class Model:
     """A model that is open. A folder of CTranslate2 is imported first, which takes some time and room."""
 
     def __init__(self, folder: str, options: dict[str, Any]) -> None:
         if os.path.isfile(os.path.join(folder, "model.bin")) and not os.path.isfile(os.path.join(folder, "model.safetensors")):
-            self._imported = tempfile.TemporaryDirectory()
-            folder = _import(folder, os.path.join(self._imported.name, "model"))
+            imported = tempfile.mkdtemp()  # a process that is forked opens it again
+            weakref.finalize(self, _remove, imported, os.getpid())
+            folder = _import(folder, os.path.join(imported, "model"))
         self.core = core.Translator(folder, options)
         self.source, self.target = Vocabulary(folder, target=False), Vocabulary(folder, target=True)
         self.has_shortlist = os.path.isfile(os.path.join(folder, "shortlist.safetensors"))
