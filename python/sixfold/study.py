@@ -23,7 +23,8 @@ def attention(
     q: [n, heads * d_k], k: [m, heads * d_k], v: [m, heads * d_v]. ``causal``: a query attends to the keys up to its own
     place; then n = m. Returns the output [n, heads * d_v] and the attention weights [heads, n, m].
     """
-    return core.attention(*(np.asarray(one, dtype=np.float64) for one in (q, k, v)), heads, causal)
+    query, key, value = (np.asarray(one, dtype=np.float64) for one in (q, k, v))
+    return core.attention(query, key, value, heads, causal)
 
 
 def position_encodings(positions: int, d_model: int) -> FloatArray:

@@ -285,7 +285,11 @@ void add_evaluate(CLI::App& app) {
       "also has the p-value of the paired bootstrap, which is too small for systems that are alike.\n"
       "A star marks systems that differ significantly from the first, by Holm's method for all comparisons.\n"
       "Example:\n  sixfold translate model --input test.en | sixfold evaluate --reference test.de");
-  command.callback([settings] { run(*settings); });
+  command.callback([settings, program = command.get_option("--metric-command")] {
+    require(program->count() == 0 || !settings->options.command.command.empty(),
+            "--metric-command: names no program");
+    run(*settings);
+  });
 }
 
 }  // namespace cli

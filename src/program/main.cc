@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   reserve_standard_streams();
   sixfold::remove_temporary_files_on_signals();
   std::signal(SIGPIPE, SIG_IGN);  // a write to a closed pipe then fails instead
+  std::signal(SIGCHLD, SIG_DFL);  // so that it is known how a program that is run has ended
   std::signal(SIGXFSZ, SIG_IGN);  // and so does a write beyond the limit on file sizes
   return sixfold::cli::run(argc, argv, sixfold::cli::builtin_tables());
 }

@@ -329,6 +329,8 @@ TEST_F(Evaluate, ScoresByAProgram) {
   expect_error(sixfold(files_ + " --metric-command 'echo 1' --source " + file("one", "one\n")),
                "one has 1 line and ");
   EXPECT_EQ(sixfold(files_ + " --metric-command 'exit 3'").status, 1);
+  EXPECT_EQ(shell("trap '' CHLD; " SIXFOLD_BINARY " " + files_ + " --metric-command 'exit 3'").status, 1);
+  expect_error(sixfold(files_ + " --metric bleu --metric-command ''"), "--metric-command: names no program");
   expect_error(sixfold(files_ + " --confidence --metric-command 'echo 1'"), "need one for each");
   const Outcome late = sixfold(files_ + " --metric command --metric-timeout 0.2 --metric-command 'sleep 60'");
   EXPECT_EQ(late.status, 1);

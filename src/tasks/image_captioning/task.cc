@@ -80,7 +80,8 @@ class ImageCaptioningTask : public Task {
     if (record_.validation.documents == 0) return;
     valid_.emplace(dataset(options, start, true));
     require_positions_for(config_, *valid_, "data.valid");
-    validation_.try_program({replace_invalid_utf8(tokenizers_.target->decode(valid_->caption(0)))}, {});
+    validation_.try_program({replace_invalid_utf8(tokenizers_.target->decode(valid_->caption(0)))}, {},
+                            start.stop);
   }
 
   const ModelConfig& model_config() const override { return config_; }

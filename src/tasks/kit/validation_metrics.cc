@@ -114,9 +114,12 @@ ValidationScores TextValidationOptions::scores(const Tokenizer& tokenizer) const
 }
 
 void TextValidationOptions::try_program(const std::vector<std::string>& references,
-                                        const std::vector<std::string>& sources) const {
+                                        const std::vector<std::string>& sources,
+                                        const std::atomic<int>* stop) const {
   if (options.command.command.empty()) return;
-  score_system(CommandMetric(options.command), references, {references}, {}, sources);
+  CommandMetricOptions program = options.command;
+  program.stop = stop;
+  score_system(CommandMetric(program), references, {references}, {}, sources);
 }
 
 void visit_text_validation(OptionVisitor& v, TextValidationOptions& o, std::string_view outputs) {

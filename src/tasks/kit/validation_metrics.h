@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -72,8 +73,10 @@ struct TextValidationOptions : MetricValidationOptions {
   /// Returns the metrics that validation computes from outputs. `tokenizer`: of the references.
   ValidationScores scores(const Tokenizer& tokenizer) const;
   /// Lets the program of `metric_command`, if any, score references of the validation text as if they were
-  /// outputs, so that what is wrong with it is found before a training begins. Throws as the metric.
-  void try_program(const std::vector<std::string>& references, const std::vector<std::string>& sources) const;
+  /// outputs, so that what is wrong with it is found before a training begins. Throws as the metric, and
+  /// `Cancelled` when `stop` becomes nonzero.
+  void try_program(const std::vector<std::string>& references, const std::vector<std::string>& sources,
+                   const std::atomic<int>* stop) const;
 };
 
 /// All fields. `outputs`: what metrics need, such as "translations".

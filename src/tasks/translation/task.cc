@@ -63,7 +63,7 @@ class TranslationTask : public Task {
     require_positions_for(config_, train_.corpus(), "data.train");
     require_positions_for(config_, valid_.corpus(), "data.valid");
     if (const ParallelText& text = valid_text_; text.size() > 0)
-      validation_.try_program({tokenizers_.target->join(text.target[0])}, {text.source[0]});
+      validation_.try_program({tokenizers_.target->join(text.target[0])}, {text.source[0]}, start.stop);
   }
 
   const ModelConfig& model_config() const override { return config_; }

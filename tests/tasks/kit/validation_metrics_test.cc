@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
 #include "backend/backend.h"
 #include "base/file.h"
 #include "error_message.h"
@@ -72,6 +77,14 @@ TEST(ValidationMetrics, TryAProgramBeforeTheTraining) {
   options.validation.every_updates = 0;
   expect_holds(error_message([&] { train(TranslationConfig(options), {.run = folder / "run"}); }),
                "'echo 1; exit 7' ended with status 7");
+  const std::string begun = folder / "begun";
+  options.validation.options.command = {.command = "echo > " + begun + "; sleep 30; echo 1", .timeout = 20};
+  std::atomic<int> stop{0};
+  const std::jthread stopper([&] {
+    while (!std::filesystem::exists(begun)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    stop = 1;
+  });
+  EXPECT_THROW(train(TranslationConfig(options), {.run = folder / "run", .stop = &stop}), Cancelled);
 }
 
 TEST(ValidationMetrics, RefuseSettingsThatNoneOfThemHas) {
