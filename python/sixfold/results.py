@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # takes 15 ms to import
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, dict):
+    if hasattr(value, "items"):
         return f"{{{', '.join(f'{key!r}: {_short(one)}' for key, one in value.items())}}}"
     return f"array{list(value.shape)}" if isinstance(value, np.ndarray) else repr(value)
 

@@ -39,5 +39,5 @@ def cosine(a: ArrayLike, b: ArrayLike) -> float:
         raise Error(f"cosine: expected two vectors of one size, found shapes {x.shape} and {y.shape}")
     if not x.any() or not y.any():
         return 0.0
-    x, y = (one / np.abs(one).max() for one in (x, y))  # whose squares do not overflow
+    x, y = (one / float(np.linalg.norm(one, np.inf)) for one in (x, y))  # whose squares do not overflow
     return float(np.clip(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)), -1, 1))

@@ -45,8 +45,9 @@ def train(
         near = difflib.get_close_matches(name, _ARGUMENTS, 1, 0.8)
         if near or callable(value):
             raise TypeError(f"train() has no argument {name!r}{f'; did you mean {near[0]!r}?' if near else ''}")
-    if config is not None and not isinstance(config, (str, os.PathLike, Mapping)):
-        raise TypeError(f"config is a {type(config).__name__}; give a dict, or the path of a file")
+    what: Any = config
+    if config is not None and not isinstance(what, (str, os.PathLike, Mapping)):
+        raise TypeError(f"config is a {type(what).__name__}; give a dict, or the path of a file")
 
     def tell(entry: str) -> None:
         found: Entry = json.loads(entry)

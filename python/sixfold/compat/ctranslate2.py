@@ -13,7 +13,7 @@ import operator
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, Sequence, TypeVar, Union
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, Sequence, TypeVar, Union, cast
 
 import numpy as np
 
@@ -318,7 +318,7 @@ def _rows(name: str, value: Any) -> list[Any]:
     """The elements of a list, or of another sequence that can be read again."""
     if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
         raise TypeError(f"{name}: expected a list, found {value!r:.80}")
-    return list(value)
+    return list(cast("Sequence[Any]", value))
 
 
 def _tokens(name: str, value: Any) -> list[str]:
