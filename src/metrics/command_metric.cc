@@ -35,11 +35,11 @@ std::vector<double> numbers_in(std::string_view text, const std::string& command
     const std::string_view line = without_blanks(text.substr(begin, end - begin));
     double number = 0;
     const auto read = std::from_chars(line.data(), line.data() + line.size(), number);
-    require(
-        read.ec == std::errc() && read.ptr == line.data() + line.size() && std::abs(number) < 1e100,
-        "'{}' printed '{}' in line {}, which is not a number below 1e100; a program of a metric prints a number for each "
-        "line that it reads, or one for all, and nothing else",
-        command, line.substr(0, 80), numbers.size() + 1);
+    require(read.ec == std::errc() && read.ptr == line.data() + line.size() && std::abs(number) < 1e100,
+            "'{}' printed '{}' in line {}, which is not a number below 1e100; a program of a metric prints a "
+            "number for each "
+            "line that it reads, or one for all, and nothing else",
+            command, line.substr(0, 80), numbers.size() + 1);
     numbers.push_back(number);
     begin = end + 1;
   }
