@@ -137,11 +137,13 @@ void visit_text_validation(OptionVisitor& v, TextValidationOptions& o, std::stri
 void validate_metrics(const TextValidationOptions& o) {
   require(o.metrics.contains(o.best_by.name), "validation.best_by: '{}' is not among validation.metrics",
           o.best_by.name);
-  std::vector<std::string> computed = o.generates() ? o.usual : std::vector<std::string>();
-  computed.insert(computed.end(), o.metrics.chosen.begin(), o.metrics.chosen.end());
   std::vector<const MetricEntry*> rows;
-  for (const std::string& name : computed)
+  for (const std::string& name : o.metrics.chosen)
     if (const MetricEntry* row = find_metric(o.table, name)) rows.push_back(row);
+  if (o.generates())  // what nobody chose does not refuse a setting
+    for (const std::string& name : o.usual)
+      if (const MetricEntry* row = find_metric(o.table, name); row && row->fixed_case.empty())
+        rows.push_back(row);
   check_metric_options(o.options, rows, [](std::string_view key) { return fmt::format("validation.{}", key); });
   for (const MetricEntry* row : rows) row->create(o.options);  // throws if a file or a library is not there
 }

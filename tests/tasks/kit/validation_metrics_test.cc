@@ -101,6 +101,16 @@ TEST(ValidationMetrics, RefuseSettingsThatNoneOfThemHas) {
   expect_holds(refusal(), "the metric command needs a program: give metric_command");
 }
 
+/// Captions are always compared as a whole too, whatever their case.
+TEST(ValidationMetrics, MayIgnoreCaseUnlessACaseIsChosen) {
+  TextValidationOptions captions({"exact_match", "bleu"}, {"loss"}, metric_table());
+  captions.options.lowercase = true;
+  captions.metrics.chosen = {"loss", "bleu"};
+  validate_metrics(captions);
+  captions.metrics.chosen.push_back("exact_match");
+  expect_holds(error_message([&] { validate_metrics(captions); }), "leave it out with the metric exact_match");
+}
+
 TEST(ValidationMetrics, AreThoseOfTheTableForTheKindOfOutputs) {
   const std::vector<MetricEntry> table = table_with_length_error();
   const TextValidationOptions texts({}, {}, table);
