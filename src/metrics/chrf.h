@@ -38,7 +38,7 @@ class Chrf : public Metric {
   std::string settings() const override;
 
  private:
-  size_t orders() const { return static_cast<size_t>(options_.char_order + options_.word_order); }
+  size_t orders() const { return static_cast<size_t>(options_.char_order) + static_cast<size_t>(options_.word_order); }
 
   ChrfOptions options_;
 };
