@@ -81,8 +81,8 @@ NameRules ctranslate2_rules(bool positions) {
       rules.push_back({table, {"embed_positions.weight"}, {}, Holds::copy});
   for (const std::string part : {"weight", "bias"}) {
     const auto linear = [&](const std::string& name, std::vector<std::string> weights) {
-      for (std::string& weight : weights) weight = ours + weight + "." + part;
-      rules.push_back({theirs + name + "/" + part, std::move(weights)});
+      for (std::string& weight : weights) weight = fmt::format("{}{}.{}", ours, weight, part);
+      rules.push_back({fmt::format("{}{}/{}", theirs, name, part), std::move(weights)});
     };
     linear("self_attention/linear_0", {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"});
     linear("self_attention/linear_1", {"self_attn.out_proj"});
@@ -91,12 +91,15 @@ NameRules ctranslate2_rules(bool positions) {
     linear("attention/linear_2", {"encoder_attn.out_proj"});
     linear("ffn/linear_0", {"fc1"});
     linear("ffn/linear_1", {"fc2"});
-    const std::string norm = part == "weight" ? "/gamma" : "/beta";
-    rules.push_back({theirs + "self_attention/layer_norm" + norm, {ours + "self_attn_layer_norm." + part}});
-    rules.push_back({theirs + "attention/layer_norm" + norm, {ours + "encoder_attn_layer_norm." + part}});
-    rules.push_back({theirs + "ffn/layer_norm" + norm, {ours + "final_layer_norm." + part}});
-    rules.push_back({"*/layernorm_embedding" + norm, {"*.layernorm_embedding." + part}});
-    rules.push_back({"*/layer_norm" + norm, {"*.layer_norm." + part}});
+    const auto norm = [&](const std::string& name, const std::string& weight) {
+      rules.push_back({fmt::format("{}/{}", name, part == "weight" ? "gamma" : "beta"),
+                       {fmt::format("{}.{}", weight, part)}});
+    };
+    norm(theirs + "self_attention/layer_norm", ours + "self_attn_layer_norm");
+    norm(theirs + "attention/layer_norm", ours + "encoder_attn_layer_norm");
+    norm(theirs + "ffn/layer_norm", ours + "final_layer_norm");
+    norm("*/layernorm_embedding", "*.layernorm_embedding");
+    norm("*/layer_norm", "*.layer_norm");
   }
   return rules;
 }

@@ -101,7 +101,7 @@ class WordCounter {
     split.words = {{0, split.text.text.size()}};
     pre_tokenizer_->apply(split);
     for (const auto& [begin, end] : split.words)
-      for (size_t at = begin, next = at; at < end; at = next) {
+      for (size_t at = begin, next = 0; at < end; at = next) {
         next = std::min(end, at + longest);
         while (next < end && (static_cast<unsigned char>(split.text.text[next]) & 0xC0) == 0x80) --next;
         ++words_[split.text.text.substr(at, next - at)];
@@ -199,7 +199,7 @@ class PairTrainer {
   static int32_t left_of(uint64_t key) { return static_cast<int32_t>(key >> 32); }
   static int32_t right_of(uint64_t key) { return static_cast<int32_t>(key & 0xFFFFFFFF); }
 
-  void merge(uint64_t key, const std::string& text, const std::vector<size_t>& words) {
+  void merge(uint64_t key, const std::string& text, std::vector<size_t> words) {
     const int32_t left = left_of(key), right = right_of(key);
     const auto [known, is_new] = ids_.emplace(text, static_cast<int32_t>(tokens_.size()));
     if (is_new) tokens_.push_back(text);

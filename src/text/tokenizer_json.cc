@@ -49,7 +49,7 @@ TokenizerJsonSettings read_settings(std::string_view file, const std::string& or
 }
 
 /// A tokenizer of stages. Special tokens are never the tokens of words.
-class JsonTokenizer : public Tokenizer {
+class JsonTokenizer final : public Tokenizer {
  public:
   JsonTokenizer(std::string_view file, const std::string& origin) : serialized_(file), origin_(origin) {
     const json all = parse_json(tokenizer_json_of(file), origin);
@@ -347,7 +347,7 @@ class JsonTokenizer : public Tokenizer {
 
 std::string add_settings(std::string_view tokenizer_json, const TokenizerJsonSettings& s,
                          const std::string& origin) {
-  const std::string file = fmt::format("{} {} {} {}\n{}", file_mark, s.bos, s.eos, s.size, tokenizer_json);
+  std::string file = fmt::format("{} {} {} {}\n{}", file_mark, s.bos, s.eos, s.size, tokenizer_json);
   load_tokenizer_json(file, origin);
   return file;
 }

@@ -93,9 +93,9 @@ std::vector<float> coverage_of(const std::vector<float>& weights, const ScoredPa
   const size_t columns = std::max<size_t>(pair.source.size(), 1), rows = pair.output.ids.size() + 1;
   std::vector<double> sums(columns);
   for (size_t i = 0; i < weights.size(); ++i) sums[i % columns] += double{weights[i]};
-  const auto heads = static_cast<double>(weights.size() / columns / rows);
+  const size_t heads = weights.size() / columns / rows;
   std::vector<float> coverage;
-  for (const double sum : sums) coverage.push_back(static_cast<float>(sum / heads));
+  for (const double sum : sums) coverage.push_back(static_cast<float>(sum / static_cast<double>(heads)));
   return coverage;
 }
 

@@ -248,7 +248,7 @@ class Whitespace : public PreTokenizer {
   bool splits_at_spaces() const override { return true; }
 };
 
-class PreTokenizerSequence : public PreTokenizer {
+class PreTokenizerSequence final : public PreTokenizer {
  public:
   explicit PreTokenizerSequence(const JsonStage& json) {
     for (const JsonStage& step : json.list("pretokenizers")) {
