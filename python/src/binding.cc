@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "data/lines.h"
+#include "runtime/poll.h"
 
 namespace sixfold::python {
 namespace {
@@ -23,6 +24,11 @@ std::vector<LogLine> logged;  // that `logging` has not got yet
 void keep_line(const std::string& text, bool warning) {
   const std::lock_guard lock(log_mutex);
   logged.push_back({text, warning});
+}
+
+bool has_log() {
+  const std::lock_guard lock(log_mutex);
+  return !logged.empty();
 }
 
 void deliver_log() {
@@ -107,17 +113,32 @@ struct PythonsEnd {
 };
 PythonsEnd* PythonsEnd::of_process = new PythonsEnd;
 
+/// After it, Python gets what it wants of a thread that works or waits.
+constexpr std::chrono::milliseconds patience(50);
+
+bool is_main_thread() { return getpid() == gettid(); }
+
 /// As `py::gil_scoped_release`, for any thread.
 class ReleasedGil {
  public:
   ReleasedGil() = default;
   ReleasedGil(const ReleasedGil&) = delete;
   ReleasedGil& operator=(const ReleasedGil&) = delete;
-  ~ReleasedGil() {
+  ~ReleasedGil() { take(); }
+
+  /// Does some work with the GIL.
+  void take_for(const std::function<void()>& work) {
+    take();
+    work();
+    state_ = PyEval_SaveThread();
+  }
+
+ private:
+  void take() const {
     PythonsEnd& end = *PythonsEnd::of_process;
     {
       std::unique_lock lock(end.mutex);
-      end.changed.wait(lock, [&] { return !end.has_come || is_main_thread_; });
+      end.changed.wait(lock, [&] { return !end.has_come || is_main_thread(); });
       ++end.taking_gil;
     }
     PyEval_RestoreThread(state_);
@@ -126,8 +147,6 @@ class ReleasedGil {
     end.changed.notify_all();
   }
 
- private:
-  const bool is_main_thread_ = getpid() == gettid();
   PyThreadState* state_ = PyEval_SaveThread();
 };
 
@@ -184,6 +203,7 @@ OptionNode node_of(py::handle value, const std::string& where) { return node_at(
 
 void read_keywords(const py::dict& keywords, const std::string& where,
                    std::vector<OptionVisitor::Walk> options) {
+  if (keywords.empty()) return;
   Keywords all{std::move(options)};
   OptionNode given = node_of(keywords, where);
   std::erase_if(given.children, [](const auto& child) { return child.second.kind == Kind::null; });
@@ -232,45 +252,73 @@ void Call::ask(const std::function<void()>& ask) {
   changed_.wait(lock, [&] { return !asked_; });
 }
 
-void Call::wait_for(const std::function<void(Call&)>& work) {
-  std::exception_ptr failure;
+/// Does what the work has asked, if there is any, and what Python wants of the calling thread.
+void Call::serve_python(const std::function<void()>* asked) {
+  try {
+    if (asked && !raised_) (*asked)();
+    deliver_log();
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  } catch (py::error_already_set& error) {
+    if (!raised_) raised_.emplace(error);
+    stop_.request_stop();
+  }
+}
+
+void Call::rethrow() const {
+  if (raised_) throw py::error_already_set(*raised_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Call::wait_for(const Work& work) {
   Worker& worker = Worker::take();
   worker.start([&] {
     try {
       work(*this);
     } catch (...) {
-      failure = std::current_exception();
+      failure_ = std::current_exception();
     }
     const std::lock_guard lock(mutex_);
     ended_ = true;
     changed_.notify_all();
   });
-  std::optional<py::error_already_set> raised;
   for (bool ended = false; !ended;) {
     const std::function<void()>* asked = nullptr;
     {
       const ReleasedGil free;
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return ended_ || asked_; });
+      changed_.wait_for(lock, patience, [&] { return ended_ || asked_; });
       ended = ended_;
       asked = asked_;
     }
-    try {
-      if (asked && !raised) (*asked)();
-      deliver_log();
-      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    } catch (py::error_already_set& error) {
-      if (!raised) raised.emplace(error);
-      stop_.request_stop();
-    }
+    serve_python(asked);
     if (!asked) continue;
     const std::lock_guard lock(mutex_);
     asked_ = nullptr;
     changed_.notify_all();
   }
   worker.give_back();
-  if (raised) throw py::error_already_set(*raised);
-  if (failure) std::rethrow_exception(failure);
+  rethrow();
+}
+
+/// Only the main thread handles signals. Taking the GIL may take long, when other threads want it too.
+void Call::work_here(const Work& work) {
+  using Clock = std::chrono::steady_clock;
+  {
+    ReleasedGil free;
+    auto next = Clock::now() + patience;
+    const Poll poll([&] {
+      if (Clock::now() < next) return;
+      if (is_main_thread() || has_log()) free.take_for([&] { serve_python(nullptr); });
+      next = Clock::now() + patience;
+    });
+    try {
+      work(*this);
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+  serve_python(nullptr);
+  rethrow();
 }
 
 }  // namespace sixfold::python

@@ -71,22 +71,21 @@ template <class... Fields>
 py::object result(const char* type, Fields&&... fields) {
   return results().attr(type)(std::forward<Fields>(fields)...);
 }
-/// Work that another thread does, while the thread that called from Python waits for it without the GIL,
-/// hands what was logged to `logging`, and lets Python handle signals. If a signal's handler, or what the work
-/// has asked, raises an exception, the work is told to stop, and the exception is raised when it has ended.
+/// Work without the GIL. Meanwhile the thread that called from Python hands what was logged to `logging`, and
+/// lets Python handle signals. If a signal's handler, or what the work has asked, raises an exception, the work
+/// is told to stop, and the exception is raised when it has ended.
 class Call {
  public:
-  /// Does the work and returns its result. Exceptions of the work are rethrown.
+  /// Has another thread do the work, and returns its result. Exceptions of the work are rethrown.
   template <class Work>
   static auto run(const Work& work) {
-    using Result = decltype(work(std::declval<Call&>()));
-    if constexpr (std::is_void_v<Result>) {
-      Call().wait_for([&](Call& call) { work(call); });
-    } else {
-      std::optional<Result> result;
-      Call().wait_for([&](Call& call) { result.emplace(work(call)); });
-      return std::move(*result);
-    }
+    return result_of(&Call::wait_for, work);
+  }
+  /// The same for work that polls (runtime/poll.h) and asks nothing, which the calling thread does: a change of
+  /// threads takes long beside a short sentence.
+  template <class Work>
+  static auto predict(const Work& work) {
+    return result_of(&Call::work_here, work);
   }
 
   /// For the thread that works, without the GIL: when stop is requested, the work is to end soon.
@@ -96,13 +95,32 @@ class Call {
   void ask(const std::function<void()>& ask);
 
  private:
-  void wait_for(const std::function<void(Call&)>& work);
+  using Work = std::function<void(Call&)>;
+
+  template <class W>
+  static auto result_of(void (Call::*done)(const Work&), const W& work) {
+    using Result = decltype(work(std::declval<Call&>()));
+    Call call;
+    if constexpr (std::is_void_v<Result>) {
+      (call.*done)([&](Call& own) { work(own); });
+    } else {
+      std::optional<Result> result;
+      (call.*done)([&](Call& own) { result.emplace(work(own)); });
+      return std::move(*result);
+    }
+  }
+  void wait_for(const Work& work);
+  void work_here(const Work& work);
+  void serve_python(const std::function<void()>* asked);
+  void rethrow() const;
 
   std::stop_source stop_;
   std::mutex mutex_;
   std::condition_variable changed_;
   const std::function<void()>* asked_ = nullptr;
   bool ended_ = false;
+  std::optional<pybind11::error_already_set> raised_;  // in Python
+  std::exception_ptr failure_;                         // of the work
 };
 
 /// A model that was opened from a folder, and a predictor of it. A process that was forked has none of the

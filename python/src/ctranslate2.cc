@@ -133,8 +133,8 @@ py::list search(Opened<Translator>& opened, std::vector<Ids> sources, std::vecto
     columns.push_back(std::ssize(sources[i]));
     all.push_back({std::move(sources[i]), std::move(contexts[i]), std::move(prefixes[i])});
   }
-  auto found =
-      Call::run([&](Call& call) { return Ct2Job(*model, how, attention, std::move(all)).run(call.token()); });
+  auto found = Call::predict(
+      [&](Call& call) { return Ct2Job(*model, how, attention, std::move(all)).run(call.token()); });
   py::list results;
   for (size_t i = 0; i < found.size(); ++i) {
     results.append(tuple_of(found[i], [&](const Ct2Hypothesis& one) {
@@ -160,7 +160,7 @@ std::vector<std::vector<double>> score(Opened<Translator>& opened, const std::ve
   for (size_t i = 0; i < sources.size(); ++i)
     require_positions(config, std::max(std::ssize(sources[i]), std::ssize(targets[i]) + 1),
                       fmt::format("pair {}", i + 1));
-  return Call::run([&](Call& call) {
+  return Call::predict([&](Call& call) {
     constexpr size_t at_once = 32;
     std::vector<std::vector<double>> scores(sources.size());
     model->run((sources.size() + at_once - 1) / at_once, call.token(),

@@ -104,14 +104,7 @@ struct TranslateCall {
 
   TranslateCall(const Translator& translator, bool imported, const py::dict& keywords)
       : generation(translator.generation()) {
-    py::dict others = keywords.attr("copy")();
-    const py::object phrases = others.attr("pop")("glossary", py::none());
-    require(phrases.is_none() || py::hasattr(phrases, "keys"),
-            "translate: glossary: expected a dict of phrases");
-    if (!phrases.is_none())
-      for (const auto& [source, target] : py::dict(phrases))
-        glossary.push_back({utf8_of(source), utf8_of(target)});
-    read_keywords(others, "translate", {Walk(options), Walk(options.details), Walk(generation), Walk(line)});
+    if (!keywords.empty()) read(keywords);
     options.generation = generation;
     options.keep_symbols = line.keep_symbols.value_or(!imported);
     if (line.constraints.empty() && glossary.empty()) return;
@@ -124,6 +117,18 @@ struct TranslateCall {
       return own;
     };
   }
+
+ private:
+  void read(const py::dict& keywords) {
+    py::dict others = keywords.attr("copy")();
+    const py::object phrases = others.attr("pop")("glossary", py::none());
+    require(phrases.is_none() || py::hasattr(phrases, "keys"),
+            "translate: glossary: expected a dict of phrases");
+    if (!phrases.is_none())
+      for (const auto& [source, target] : py::dict(phrases))
+        glossary.push_back({utf8_of(source), utf8_of(target)});
+    read_keywords(others, "translate", {Walk(options), Walk(options.details), Walk(generation), Walk(line)});
+  }
 };
 
 py::list translate(Opened<Translator>& opened, const py::sequence& lines, size_t first,
@@ -131,7 +136,7 @@ py::list translate(Opened<Translator>& opened, const py::sequence& lines, size_t
   const auto translator = opened.get();
   TranslateCall asked(*translator, opened.imported(), keywords);
   asked.options.first_line = first + 1;
-  auto translated = Call::run([&, sources = texts_of(lines)](Call& call) {
+  auto translated = Call::predict([&, sources = texts_of(lines)](Call& call) {
     asked.options.cancel = call.token();
     std::vector<TranslatedLine> all;
     translator->translate(sources, asked.options, [&](const TranslatedLine& line) { all.push_back(line); });
@@ -149,7 +154,7 @@ py::list score(Opened<Translator>& opened, const py::sequence& sources, const py
   require(!asked.options.constraints && asked.options.n_best == 1 && !asked.options.details.search,
           "score: n_best, search, prefix, phrases, banned_phrases and glossary are for translations that the "
           "model makes");
-  auto scored = Call::run([&, from = texts_of(sources), to = texts_of(targets)](Call& call) {
+  auto scored = Call::predict([&, from = texts_of(sources), to = texts_of(targets)](Call& call) {
     asked.options.cancel = call.token();
     return translator->score(from, to, asked.options);
   });
@@ -195,7 +200,7 @@ py::list generate(Opened<Generator>& opened, const py::sequence& prompts, size_t
     all.push_back(generator->chat_prompt(messages));
     options.chat = true;
   }
-  auto texts = Call::run([&](Call& call) {
+  const auto work = [&](Call& call) {
     options.cancel = call.token();
     std::mutex one_at_a_time;
     const auto receive = [&](const TextPiece& piece) {
@@ -203,7 +208,8 @@ py::list generate(Opened<Generator>& opened, const py::sequence& prompts, size_t
       call.ask([&] { on_text(piece.prompt + first, piece.sample, text_of(piece.text)); });
     };
     return generator->generate(all, options, on_text.is_none() ? TextReceiver() : receive);
-  });
+  };
+  auto texts = on_text.is_none() ? Call::predict(work) : Call::run(work);
   py::list made;
   for (GeneratedTexts& of_prompt : texts) made.append(text_of_samples(of_prompt, 0, options));
   return made;
@@ -282,8 +288,8 @@ py::class_<Opened<P>> add(py::module_& m, const char* name) {
 py::list classify(Opened<Classifier>& opened, const py::sequence& inputs) {
   const auto classifier = opened.get();
   const bool reads_images = classifier->reads_images();
-  auto found = Call::run([&, texts = reads_images ? std::vector<std::string>() : texts_of(inputs),
-                          read = reads_images ? images_of(inputs) : ReadImages()](Call& call) {
+  auto found = Call::predict([&, texts = reads_images ? std::vector<std::string>() : texts_of(inputs),
+                              read = reads_images ? images_of(inputs) : ReadImages()](Call& call) {
     const ClassifyOptions options{.cancel = call.token()};
     return reads_images ? with_errors(classifier->classify_images(read.images, options), read)
                         : classifier->classify(texts, options);
@@ -301,7 +307,7 @@ py::list fill(Opened<MaskFiller>& opened, const py::sequence& texts, const py::d
   const auto filler = opened.get();
   FillOptions options;
   read_keywords(keywords, "fill", {Walk(options)});
-  const auto filled = Call::run([&, all = texts_of(texts)](Call& call) {
+  const auto filled = Call::predict([&, all = texts_of(texts)](Call& call) {
     options.cancel = call.token();
     return filler->fill(all, options);
   });
@@ -328,7 +334,7 @@ py::list answer(Opened<QuestionAnswerer>& opened, const py::sequence& questions,
   const std::vector<std::string> asked = texts_of(questions), read = texts_of(texts);
   require(asked.size() == read.size(), "there are {} questions and {} texts", asked.size(), read.size());
   for (size_t i = 0; i < asked.size(); ++i) all.push_back({.text = read[i], .question = asked[i]});
-  const auto answers = Call::run([&](Call& call) {
+  const auto answers = Call::predict([&](Call& call) {
     options.cancel = call.token();
     return answerer->answers(all, options);
   });
@@ -346,7 +352,7 @@ py::list answer(Opened<QuestionAnswerer>& opened, const py::sequence& questions,
 py::array_t<float> embed(Opened<Embedder>& opened, const py::sequence& texts, size_t first) {
   const auto embedder = opened.get();
   const auto size = static_cast<size_t>(embedder->size());
-  auto values = Call::run([&, all = texts_of(texts)](Call& call) {
+  auto values = Call::predict([&, all = texts_of(texts)](Call& call) {
     std::vector<float> rows;
     rows.reserve(all.size() * size);
     for (const TextEmbedding& one : embedder->embed(all, {.cancel = call.token()})) {
@@ -365,7 +371,7 @@ py::list caption(Opened<Captioner>& opened, const py::sequence& inputs, const py
   GenerationConfig generation = captioner->generation();
   read_keywords(keywords, "caption", {Walk(options), Walk(generation)});
   options.generation = generation;
-  const auto captions = Call::run([&, read = images_of(inputs)](Call& call) {
+  const auto captions = Call::predict([&, read = images_of(inputs)](Call& call) {
     options.cancel = call.token();
     return with_errors(captioner->caption(read.images, options), read);
   });
@@ -378,7 +384,7 @@ py::list caption(Opened<Captioner>& opened, const py::sequence& inputs, const py
 
 py::object caption_attention(Opened<Captioner>& opened, const py::object& input, int layer) {
   const auto captioner = opened.get();
-  ImageAttention a = Call::run([&, image = image_of(input)](Call& call) {
+  ImageAttention a = Call::predict([&, image = image_of(input)](Call& call) {
     return captioner->attention(image, layer, {.cancel = call.token()});
   });
   const py::ssize_t tokens = std::ssize(a.tokens);

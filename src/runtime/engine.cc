@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/poll.h"
+
 namespace sixfold {
 namespace {
 
@@ -54,7 +56,6 @@ DecodingCounts Engine::counts() const {
 }
 
 void Engine::help(Client& client) {
-  const SubnormalsAsZero subnormals;
   Lock lock(mutex_);
   if (calling_ == CallingThreads::wait) {
     if (!queue_.empty()) call_worker(lock);
@@ -71,7 +72,6 @@ void Engine::wait(Client& client, std::chrono::milliseconds most, Lock& lock) {
 }
 
 void Engine::work(int worker) {
-  const SubnormalsAsZero subnormals;
   Lock lock(mutex_);
   while (!stop_ && worker < most_workers_) {
     const bool did_task = do_open_task(lock);
@@ -146,6 +146,7 @@ void Engine::decode(Slot& slot, Lock& lock) {
   ThreadPool* const helpers = alone ? helpers_of_one_batch() : nullptr;
   lock.unlock();
   slot.batch.use_threads(helpers);
+  const SubnormalsAsZero subnormals;
   slot.batch.step({.share = share, .client = slot.client});
   if (alone) helpers_work.clear();
   lock.lock();
@@ -212,6 +213,7 @@ void Engine::do_task(Tasks& tasks, Lock& lock) {
   std::exception_ptr error;
   lock.unlock();
   try {
+    const SubnormalsAsZero subnormals;
     tasks.task(index);
   } catch (...) {
     error = std::current_exception();
@@ -222,15 +224,21 @@ void Engine::do_task(Tasks& tasks, Lock& lock) {
 }
 
 void Engine::run(int64_t count, const std::function<void(int64_t)>& task) {
-  const SubnormalsAsZero subnormals;
   Tasks tasks{task, count};
   Lock lock(mutex_);
   tasks_.push_back(&tasks);
   if (calling_ == CallingThreads::wait && tasks.open()) call_worker(lock);
   // Without any worker, since the system refuses to start one, calling threads do their tasks after all.
   const auto waits = [&] { return calling_ == CallingThreads::wait && !workers_.empty(); };
-  while (tasks.open() && !waits()) do_task(tasks, lock);
-  while (tasks.open() || tasks.running > 0) tasks.ended.wait(lock);
+  const auto poll = [&] {
+    lock.unlock();
+    Poll::now();
+    lock.lock();
+  };
+  for (; tasks.open() && !waits(); poll()) do_task(tasks, lock);
+  for (; tasks.open() || tasks.running > 0; poll())
+    tasks.ended.wait_for(lock, std::chrono::milliseconds(200),
+                         [&] { return !tasks.open() && tasks.running == 0; });
   std::erase(tasks_, &tasks);
   if (tasks.error) std::rethrow_exception(tasks.error);
 }

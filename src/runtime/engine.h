@@ -65,8 +65,8 @@ class Engine {
   /// threads only wait, waits until one is completed, but at most a short time.
   void help(Client& client);
   /// Calls `task(i)` for each i in [0, count), in any order, on the engine's threads and, unless calling
-  /// threads only wait, on this one. Returns when all calls have ended. If a call throws, no further calls
-  /// begin, and one of the exceptions is rethrown.
+  /// threads only wait, on this one, which polls between calls. Returns when all calls have ended. If a call
+  /// throws, no further calls begin, and one of the exceptions is rethrown.
   void run(int64_t count, const std::function<void(int64_t)>& task);
 
  private:

@@ -1,6 +1,7 @@
 #include "runtime/request_group.h"
 
 #include "base/error.h"
+#include "runtime/poll.h"
 
 namespace sixfold {
 namespace {
@@ -48,6 +49,11 @@ void RequestGroup::submit(std::unique_ptr<Request> request, size_t index) {
   } catch (...) {
     failed(index, std::current_exception());
   }
+}
+
+void RequestGroup::help() {
+  Poll::now();
+  engine_.help(client_);
 }
 
 bool RequestGroup::has_room(size_t ids) {

@@ -32,8 +32,8 @@ class RequestGroup : public ResultSink {
   void queue(std::unique_ptr<Request> request, size_t index);
   /// The same without waiting, for a call that decides itself how many are to wait.
   void submit(std::unique_ptr<Request> request, size_t index);
-  /// Decodes, or waits for others who do, as `Engine::help`.
-  void help() { engine_.help(client_); }
+  /// Decodes, or waits for others who do, as `Engine::help`; polls.
+  void help();
   /// The number of requests that are not complete.
   size_t requested();
   /// The total size in tokens of the requests that are not being decoded yet.

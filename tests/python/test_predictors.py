@@ -3,6 +3,7 @@ import json
 import logging
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -227,6 +228,29 @@ def test_control_c_ends_a_call(models):
     process.send_signal(2)
     _, errors = process.communicate(timeout=60)
     assert errors.strip().endswith("KeyboardInterrupt")
+
+
+@pytest.mark.parametrize("on_text", [None, lambda *_: None])
+def test_signals_are_handled_while_a_call_works(models, on_text):
+    generator = sixfold.Generator(models / "language_model", threads=2)
+    wanted = generator.generate("ab", max_tokens=8, seed=3).text
+    made = []
+
+    def handle(*_):
+        if len(made) == 2:
+            raise TimeoutError
+        made.append(generator.generate("ab", max_tokens=8, seed=3).text)
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+    try:
+        with pytest.raises(TimeoutError):
+            generator.generate([""] * 4096, max_tokens=100000, min_tokens=100000, on_text=on_text)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert made == [wanted, wanted]
+    assert generator.generate("ab", max_tokens=8, seed=3).text == wanted
 
 
 def test_generator(models):

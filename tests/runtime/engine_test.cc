@@ -13,6 +13,7 @@
 
 #include "backend/host_memory.h"
 #include "error_message.h"
+#include "runtime/poll.h"
 #include "runtime/search.h"
 #include "search/random_model.h"
 
@@ -177,6 +178,38 @@ TEST_P(EngineTest, RunsTasks) {
   EXPECT_LT(late, 499);
   engine_.run(3, [&](int64_t i) { ++calls[static_cast<size_t>(i)]; });
   EXPECT_EQ(calls[2], 2);
+}
+
+/// The calling thread polls, and in a poll subnormals are numbers as everywhere outside the engine.
+TEST_P(EngineTest, PollsWhileItRunsTasks) {
+  const volatile float subnormal = 1e-40F;
+  const auto task = [&](int64_t) {
+    EXPECT_EQ(subnormal * 2, 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  const std::thread::id caller = std::this_thread::get_id();
+  int outer = 0, inner = 0;
+  {
+    const Poll poll([&] {
+      ++outer;
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      EXPECT_GT(subnormal * 2, 0);
+    });
+    engine_.run(20, task);
+    EXPECT_GE(outer, 20 / GetParam() / 2);
+    const int before = outer;
+    {
+      const Poll last([&] { ++inner; });
+      engine_.run(5, task);
+    }
+    EXPECT_EQ(outer, before);
+    EXPECT_GT(inner, 0);
+    engine_.run(1, task);
+    EXPECT_GT(outer, before);
+  }
+  const int after = outer;
+  engine_.run(5, task);
+  EXPECT_EQ(outer, after);
 }
 
 /// In a server, where many calls come at once, only the engine's own threads work: no more than it may use.
