@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Sequence
 
 from . import core
@@ -37,14 +38,25 @@ class Score:
         self.name, self.score = name, score
         self._details, self._mean, self._ci = details, mean, interval
 
-    def format(self, width: int = 2, score_only: bool = False, signature: str = "") -> str:
-        """The score as text: ``BLEU = 48.53 82.4/50.0/45.5/37.5 (BP = 0.943 ...)``."""
-        number = f"{self.score:.{width}f}"
+    def format(self, width: int = 2, score_only: bool = False, signature: str = "", is_json: bool = False) -> str:
+        """The score as text: ``BLEU = 48.53 82.4/50.0/45.5/37.5 (BP = 0.943 ...)``; or as JSON, with each setting of the signature."""
+        number, mean, half = (f"{value:.{width}f}" for value in (self.score, self._mean, self._ci))
+        interval = f"μ = {mean} ± {half}" if self._mean >= 0 else ""
+        text = f"{number} ({interval})" if interval else number
         if score_only:
-            return number
-        interval = f" (μ = {self._mean:.{width}f} ± {self._ci:.{width}f})" if self._mean >= 0 else ""
-        name = f"{self.name}|{signature}" if signature else self.name
-        return f"{name} = {number}{interval}{' ' + self._details if self._details else ''}"
+            return text
+        if not is_json:
+            name = f"{self.name}|{signature}" if signature else self.name
+            return f"{name} = {text}{' ' + self._details if self._details else ''}"
+        values: dict[str, Any] = {"name": self.name, "score": float(number), "signature": signature}
+        if interval:
+            values.update(confidence_mean=float(mean), confidence_var=float(half), confidence=interval)
+        if self._details:
+            values["verbose_score"] = self._details
+        for setting in filter(None, signature.split("|")):
+            key, _, value = setting.partition(":")
+            values[key] = value
+        return json.dumps(values, indent=1, ensure_ascii=False)
 
     def __str__(self) -> str:
         return self.format()
@@ -53,12 +65,13 @@ class Score:
 
 
 class BLEUScore(Score):
-    """``counts``, ``totals``, ``precisions`` (percent): by order; ``bp``: the brevity penalty; lengths in words."""
+    """``counts``, ``totals``, ``precisions`` (percent): by order; ``bp``: the brevity penalty; lengths in words, and their ``ratio``."""
 
     def __init__(self, sums: Sequence[float], parts: tuple[list[float], float], *score: Any) -> None:
         super().__init__("BLEU", *score)
         numbers = [int(one) for one in sums]
         self.sys_len, self.ref_len = numbers[:2]
+        self.ratio = self.sys_len / self.ref_len if self.ref_len else 0.0
         self.precisions, self.bp = parts
         end = 2 + len(self.precisions)
         self.counts, self.totals = numbers[2:end], numbers[end:]

@@ -121,11 +121,22 @@ def test_a_source_is_a_list_of_tokens(peer, wrong):
 def test_sources_may_be_tuples_and_there_may_be_none(peer):
     assert peer.translate_batch([tuple(tokens) for tokens in SOURCES]) == peer.translate_batch(SOURCES)
     assert peer.translate_batch([]) == [] and peer.score_batch([], []) == []
+    assert peer.translate_batch(SOURCES, target_prefix=[]) == peer.translate_batch(SOURCES)
+
+
+def test_the_log_has_a_level():
+    before = ctranslate2.get_log_level()
+    ctranslate2.set_log_level(10)
+    assert ctranslate2.get_log_level() == 10
+    ctranslate2.set_log_level(before)
+    ctranslate2.set_random_seed(1)
 
 
 def test_asynchronous_results_are_those_of_the_call(peer):
     waiting = peer.translate_batch(SOURCES, asynchronous=True, return_scores=True)
+    assert 0 <= peer.num_queued_batches <= peer.num_active_batches <= 1
     assert [one.result() for one in waiting] == peer.translate_batch(SOURCES, return_scores=True)
+    assert peer.num_active_batches == peer.num_queued_batches == 0
     assert all(one.done() for one in waiting) and all(isinstance(one, ctranslate2.AsyncTranslationResult) for one in waiting)
     sources, targets = (list(side) for side in zip(*GOLDEN["pairs"]))
     assert [one.result() for one in peer.score_batch(sources, targets, asynchronous=True)] == peer.score_batch(sources, targets)

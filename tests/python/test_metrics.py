@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 import sixfold
@@ -14,7 +16,7 @@ def test_scores_are_those_of_sacrebleu():
     assert str(bleu) == "BLEU = 48.53 82.4/50.0/45.5/37.5 (BP = 0.943 ratio = 0.944 hyp_len = 17 ref_len = 18)"
     assert (bleu.counts, bleu.totals, bleu.sys_len, bleu.ref_len) == ([14, 7, 5, 3], [17, 14, 11, 8], 17, 18)
     assert bleu.precisions == pytest.approx([100 * c / t for c, t in zip(bleu.counts, bleu.totals)])
-    assert bleu.bp == pytest.approx(0.9428731438548749)
+    assert bleu.bp == pytest.approx(0.9428731438548749) and bleu.ratio == 17 / 18
     assert metrics.corpus_chrf(SYSTEM, REFERENCES).format(score_only=True) == "59.73"
 
 
@@ -24,6 +26,17 @@ def test_signatures_are_those_of_sacrebleu():
     assert str(bleu.get_signature()).startswith("nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:sixfold-")
     bleu.corpus_score(SYSTEM, REFERENCES, n_bootstrap=50)
     assert str(bleu.get_signature()).startswith("nrefs:2|bs:50|seed:12345|")
+
+
+def test_a_score_as_json_is_that_of_sacrebleu():
+    bleu = metrics.corpus_bleu(SYSTEM, REFERENCES).format(width=1, signature="nrefs:2|case:mixed", is_json=True)
+    assert bleu == ('{\n "name": "BLEU",\n "score": 48.5,\n "signature": "nrefs:2|case:mixed",\n'
+                    ' "verbose_score": "82.4/50.0/45.5/37.5 (BP = 0.943 ratio = 0.944 hyp_len = 17 ref_len = 18)",\n'
+                    ' "nrefs": "2",\n "case": "mixed"\n}')
+    chrf = metrics.CHRF().corpus_score(SYSTEM, REFERENCES, n_bootstrap=20)
+    values = json.loads(chrf.format(is_json=True))
+    assert chrf.format(score_only=True) == f"{values['score']:.2f} ({values['confidence']})"
+    assert values["confidence"] == f"μ = {values['confidence_mean']:.2f} ± {values['confidence_var']:.2f}"
 
 
 def test_sentences_and_settings():

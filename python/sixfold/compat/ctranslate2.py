@@ -8,6 +8,7 @@ supported raises an exception that names the parameter; docs/python.md lists it.
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import operator
 import os
@@ -39,6 +40,21 @@ def get_cuda_device_count() -> int:
 def get_supported_compute_types(device: str, device_index: int = 0) -> set[str]:
     _require_cpu(device, device_index)
     return {"float32", "int8", "int8_float32"}
+
+
+def set_random_seed(seed: int) -> None:
+    """Changes nothing: tokens are not drawn."""
+    _whole(seed=seed)
+
+
+def get_log_level() -> int:
+    """The level of the logger "sixfold"."""
+    return logging.getLogger("sixfold").getEffectiveLevel()
+
+
+def set_log_level(level: int) -> None:
+    """Sets the level of the logger "sixfold"."""
+    logging.getLogger("sixfold").setLevel(level)
 
 
 def __getattr__(name: str) -> Any:
@@ -122,6 +138,7 @@ class Translator:
         self._threads = inter_threads
         self._executor: tuple[int, ThreadPoolExecutor] | None = None  # with the process that has its threads
         self._lock = threading.Lock()
+        self._active = self._queued = 0  # batches
         self._model: Model | None = Model(self._folder, self._options)
 
     device = "cpu"
@@ -135,6 +152,16 @@ class Translator:
     @property
     def num_translators(self) -> int:
         return self._threads
+
+    @property
+    def num_active_batches(self) -> int:
+        """The batches that are computed or wait; each call is one."""
+        return self._active
+
+    @property
+    def num_queued_batches(self) -> int:
+        """The batches that wait."""
+        return self._queued
 
     @property
     def model_is_loaded(self) -> bool:
@@ -235,7 +262,8 @@ class Translator:
         asked = {"scores": return_scores, "attention": return_attention, "end_token": return_end_token}
         search = Search(model, settings, max_input_length, {name for name, wanted in asked.items() if wanted}, bool(replace_unknowns))
         batch = _rows("source", source)
-        prefixes_given = [None] * len(batch) if target_prefix is None else _rows("target_prefix", target_prefix)
+        prefixes_given = [] if target_prefix is None else _rows("target_prefix", target_prefix)
+        prefixes_given = prefixes_given or [None] * len(batch)
         sources, prefixes = _pairs(batch, [[] if prefix is None else prefix for prefix in prefixes_given], "target prefixes")
         least = min_alternative_expansion_prob if return_alternatives else None
         return self._results(lambda: search.translate(sources, prefixes, least), len(sources), AsyncTranslationResult if asynchronous else None)
@@ -297,13 +325,24 @@ class Translator:
 
     def _results(self, work: Callable[[], list[Any]], count: int, wrapper: Any) -> list[Any]:
         """What the work returns, or objects that wait for it."""
-        if wrapper is None:
-            return work()
+        def counted() -> list[Any]:
+            with self._lock:
+                self._queued -= 1
+            try:
+                return work()
+            finally:
+                with self._lock:
+                    self._active -= 1
+
         with self._lock:
-            if self._executor is None or self._executor[0] != os.getpid():
-                self._executor = os.getpid(), ThreadPoolExecutor(self._threads)
-            batch = self._executor[1].submit(work)
-        return [wrapper(batch, place) for place in range(count)]
+            self._active += 1
+            self._queued += 1
+            if wrapper is not None:
+                if self._executor is None or self._executor[0] != os.getpid():
+                    self._executor = os.getpid(), ThreadPoolExecutor(self._threads)
+                batch = self._executor[1].submit(counted)
+                return [wrapper(batch, place) for place in range(count)]
+        return counted()
 
 
 def _require_batches(batch_type: str, **counts: int) -> None:
