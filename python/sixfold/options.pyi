@@ -51,8 +51,12 @@ class TranslateOptions(TypedDict, total=False):
     'maximum number of tokens, end token included, below that of length_factor; 0: no other; at least 0'
     max_source_length: int
     'maximum number of tokens in a source line; a longer line is cut, with a warning; at least 1'
+    mbr: int
+    'of this many translations, drawn or found by the search, give those that are most like all of them by chrF (minimum Bayes risk); 0: those with the best scores; from 0 to 1000'
     min_new_tokens: int
     'minimum number of tokens before the end token; at least 0'
+    min_p: float
+    'draw among tokens with this share of the probability of the likeliest; from 0 to below 1'
     n_best: int
     'number of translations of each line, best first; the search keeps at least so many hypotheses, and a smaller beam size is an error; from 1 to 1000'
     no_repeat_ngram: int
@@ -69,8 +73,12 @@ class TranslateOptions(TypedDict, total=False):
     'factor of the log-probability of tokens that the output has already; 1: off; above 0'
     replace_unknown: bool
     'allow the unknown token, and replace each word that has one by the word of the source that it attends to most'
+    sample: bool
+    'draw each translation token by token instead of searching for the best; the same line with the same seed gives the same translations'
     search: bool
     'add the steps of the beam search'
+    seed: int
+    'seed of what is drawn'
     shortlist: str
     "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'; none: no shortlist, even if the model folder has one"
     source_language: str
@@ -87,8 +95,14 @@ class TranslateOptions(TypedDict, total=False):
     'ids of tokens that are never generated; at least 0'
     target_language: str
     "target language for models with several: deu puts >>deu<< before each line; 'sixfold info' lists them"
+    temperature: float
+    'divide logits by this before drawing; 0: greedy search; at least 0'
     tokens: bool
     'add each token with its log-probability'
+    top_k: int
+    'draw among this many likeliest tokens; 0: all; at least 0'
+    top_p: float
+    'draw among the fewest likeliest tokens with this probability; 1: all; above 0 and at most 1'
     whole_words: bool
     'the model adds no ending to the last word of a phrase'
     word_penalty: float

@@ -151,9 +151,11 @@ py::list score(Opened<Translator>& opened, const py::sequence& sources, const py
                const py::dict& keywords) {
   const auto translator = opened.get();
   TranslateCall asked(*translator, opened.imported(), keywords);
-  require(!asked.options.constraints && asked.options.n_best == 1 && !asked.options.details.search,
-          "score: n_best, search, prefix, phrases, banned_phrases and glossary are for translations that the "
-          "model makes");
+  require(
+      !asked.options.constraints && asked.options.candidates() == 1 && !asked.options.sample &&
+          !asked.options.details.search,
+      "score: n_best, sample, mbr, search, prefix, phrases, banned_phrases and glossary are for translations "
+      "that the model makes");
   auto scored = Call::predict([&, from = texts_of(sources), to = texts_of(targets)](Call& call) {
     asked.options.cancel = call.token();
     return translator->score(from, to, asked.options);

@@ -1,5 +1,7 @@
 #include "metrics/chrf.h"
 
+#include <deque>
+
 #include "base/error.h"
 #include "metrics/ngrams.h"
 #include "metrics/unicode.h"
@@ -31,6 +33,7 @@ struct Sentence {
 
   std::u32string characters, words;
   Ngrams ngrams;
+  std::vector<double> totals;  // number of n-grams of each order
 };
 
 Sentence::Sentence(std::string_view utf8, const ChrfOptions& options) {
@@ -46,23 +49,22 @@ Sentence::Sentence(std::string_view utf8, const ChrfOptions& options) {
   words = split_punctuation(text);
   units = split_words(words);
   for (int n = 1; n <= options.word_order; ++n) ngrams.push_back(count_ngrams(units, static_cast<size_t>(n)));
+  for (const NgramCounts& counts : ngrams) {
+    int64_t sum = 0;
+    for (const auto& [ngram, count] : counts) sum += count;
+    totals.push_back(static_cast<double>(sum));
+  }
 }
 
-double total(const NgramCounts& counts) {
-  int64_t sum = 0;
-  for (const auto& [ngram, count] : counts) sum += count;
-  return static_cast<double>(sum);
-}
-
-std::vector<double> compare(const Ngrams& hypothesis, const Ngrams& reference) {
+std::vector<double> compare(const Sentence& hypothesis, const Sentence& reference) {
   std::vector<double> sums;
-  for (size_t i = 0; i < reference.size(); ++i) {
+  for (size_t i = 0; i < reference.ngrams.size(); ++i) {
     // A reference that is too short for this order is ignored.
-    if (reference[i].empty())
+    if (reference.ngrams[i].empty())
       sums.insert(sums.end(), {0, 0, 0});
     else
-      sums.insert(sums.end(), {total(hypothesis[i]), total(reference[i]),
-                               static_cast<double>(count_matches(hypothesis[i], reference[i]))});
+      sums.insert(sums.end(), {hypothesis.totals[i], reference.totals[i],
+                               static_cast<double>(count_matches(hypothesis.ngrams[i], reference.ngrams[i]))});
   }
   return sums;
 }
@@ -87,7 +89,7 @@ MetricStatistics Chrf::statistics(std::string_view output, std::span<const std::
   std::vector<double> best;
   double best_score = -1;
   for (const std::string& reference : references) {
-    std::vector<double> candidate = compare(sentence.ngrams, Sentence(reference, options_).ngrams);
+    std::vector<double> candidate = compare(sentence, Sentence(reference, options_));
     const double candidate_score = score(candidate);
     if (candidate_score <= best_score) continue;
     best_score = candidate_score;
@@ -117,6 +119,18 @@ double Chrf::score(std::span<const double> sums, int64_t /*outputs*/) const {
   precision /= both;
   recall /= both;
   return 100 * ((1 + factor) * precision * recall / (factor * precision + recall));
+}
+
+std::vector<std::vector<double>> chrf_of_each(std::span<const std::string> texts) {
+  const ChrfOptions options;
+  const Chrf metric(options);
+  std::deque<Sentence> sentences;
+  for (const std::string& text : texts) sentences.emplace_back(text, options);
+  std::vector<std::vector<double>> scores(texts.size());
+  for (size_t i = 0; i < sentences.size(); ++i)
+    for (const Sentence& reference : sentences)
+      scores[i].push_back(metric.score(compare(sentences[i], reference)));
+  return scores;
 }
 
 std::string Chrf::name() const {

@@ -38,9 +38,14 @@ class Chrf : public Metric {
   std::string settings() const override;
 
  private:
-  size_t orders() const { return static_cast<size_t>(options_.char_order) + static_cast<size_t>(options_.word_order); }
+  size_t orders() const {
+    return static_cast<size_t>(options_.char_order) + static_cast<size_t>(options_.word_order);
+  }
 
   ChrfOptions options_;
 };
+
+/// The chrF of each text with each as its reference, [text][reference], with the usual options.
+std::vector<std::vector<double>> chrf_of_each(std::span<const std::string> texts);
 
 }  // namespace sixfold

@@ -36,6 +36,8 @@ struct DrawChoice {
 };
 
 void visit(OptionVisitor& v, DrawOptions& o);
+/// All fields but `repetition_penalty`.
+void visit_choice(OptionVisitor& v, DrawOptions& o);
 void visit(OptionVisitor& v, DrawChoice& o);
 
 }  // namespace sixfold

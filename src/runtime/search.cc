@@ -1,6 +1,7 @@
 #include "runtime/search.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "runtime/running_batch.h"
 
 namespace sixfold {
@@ -27,6 +28,28 @@ class FunctionSink final : public ResultSink {
   std::exception_ptr error_;
 };
 
+/// For outputs that are drawn: a beam in which there is room for them all.
+std::shared_ptr<const BeamPlan> beam_plan(const ModelConfig& model, const SearchOptions& options) {
+  GenerationConfig rules = options.rules;
+  if (options.drawn) rules.beam_size = options.n_best;
+  return std::make_shared<BeamPlan>(model, rules, options.n_best);
+}
+
+std::shared_ptr<const SamplingPlan> sampling_plan(const ModelConfig& model, const SearchOptions& options) {
+  const GenerationConfig& rules = options.rules;
+  require(rules.coverage_penalty == 0,
+          "coverage_penalty is {}, but outputs that are drawn are scored without it; set it to 0",
+          rules.coverage_penalty);
+  DrawOptions draw = options.drawn->draw;
+  draw.repetition_penalty = rules.repetition_penalty;
+  auto plan = std::make_shared<SamplingPlan>(model, rules, draw, options.drawn->seed);
+  if (rules.no_repeat_ngram > 0)
+    plan->restrictions.push_back(std::make_unique<NoRepeatedNgram>(rules.no_repeat_ngram));
+  if (rules.min_new_tokens > 0)
+    plan->restrictions.push_back(std::make_unique<MinNewTokens>(rules.min_new_tokens, plan->ends));
+  return plan;
+}
+
 }  // namespace
 
 void visit_search_fields(OptionVisitor& v, std::optional<int>& beam_size, int64_t& batch_tokens) {
@@ -38,9 +61,9 @@ void visit_search_fields(OptionVisitor& v, std::optional<int>& beam_size, int64_
           at_least(0));
 }
 
-BeamRequests::BeamRequests(const ModelConfig& model, const SearchOptions& options)
-    : plan_((require_encoder_and_decoder(model, "search"),
-             std::make_shared<BeamPlan>(model, options.rules, options.n_best))),
+SearchRequests::SearchRequests(const ModelConfig& model, const SearchOptions& options)
+    : plan_((require_encoder_and_decoder(model, "search"), beam_plan(model, options))),
+      drawing_(options.drawn ? sampling_plan(model, options) : nullptr),
       ids_per_row_(model.source_ids_per_row()),
       batch_tokens_(options.batch_tokens),
       shortlist_(options.shortlist),
@@ -48,16 +71,17 @@ BeamRequests::BeamRequests(const ModelConfig& model, const SearchOptions& option
   require(batch_tokens_ >= 1, "batch_tokens is {}; it must be at least 1", batch_tokens_);
 }
 
-std::unique_ptr<Request> BeamRequests::make(std::vector<int32_t> source, ResultSink& sink, size_t index,
-                                            const LexicalConstraints& constraints,
-                                            SearchObserver* observer) const {
+std::unique_ptr<Request> SearchRequests::make(std::vector<int32_t> source, ResultSink& sink, size_t index,
+                                              const LexicalConstraints& constraints,
+                                              SearchObserver* observer) const {
   auto request = std::make_unique<Request>();
   const int tokens = static_cast<int>(source.size()) / ids_per_row_;
   request->shortlist = allowed(source, constraints);
   request->source = std::move(source);
-  request->strategy = std::make_unique<BeamSearch>(plan_, tokens, constraints, observer);
   request->read_tokens = tokens;
-  request->tokens = int64_t{tokens} * Beam::width(plan_->rules, PhraseSet(constraints.phrases));
+  request->tokens =
+      int64_t{tokens} * (drawing_ ? plan_->n_best : Beam::width(plan_->rules, PhraseSet(constraints.phrases)));
+  request->strategy = strategy(request->source, tokens, constraints, observer);
   request->batch_tokens = batch_tokens_;
   request->cancel = cancel_;
   request->sink = &sink;
@@ -65,8 +89,26 @@ std::unique_ptr<Request> BeamRequests::make(std::vector<int32_t> source, ResultS
   return request;
 }
 
-std::vector<int32_t> BeamRequests::allowed(const std::vector<int32_t>& source,
-                                           const LexicalConstraints& constraints) const {
+std::unique_ptr<Strategy> SearchRequests::strategy(const std::vector<int32_t>& source, int tokens,
+                                                   const LexicalConstraints& constraints,
+                                                   SearchObserver* observer) const {
+  if (!drawing_) return std::make_unique<BeamSearch>(plan_, tokens, constraints, observer);
+  require(constraints.phrases.empty() && constraints.banned_phrases.empty() && !observer,
+          "outputs are drawn, so that no phrases can be asked for or be banned, and there are no steps of a "
+          "search; leave them out, or do not draw");
+  std::vector<int32_t> prefix = constraints.prefix;
+  if (plan_->rules.forced_first_token >= 0) prefix.insert(prefix.begin(), plan_->rules.forced_first_token);
+  LexicalConstraints begin;
+  begin.prefix = prefix;
+  std::vector<uint64_t> samples;
+  for (int i = 0; i < plan_->n_best; ++i)
+    samples.push_back(hash_of(std::as_bytes(std::span(source)), static_cast<uint64_t>(i)));
+  return std::make_unique<Samples>(drawing_, plan_->rules, prefix, plan_->longest_with(tokens, begin) - 1,
+                                   samples);
+}
+
+std::vector<int32_t> SearchRequests::allowed(const std::vector<int32_t>& source,
+                                             const LexicalConstraints& constraints) const {
   return shortlist_ ? plan_->complete(shortlist_->targets(source), constraints) : std::vector<int32_t>();
 }
 
@@ -76,7 +118,7 @@ void search(const DecodeWorkspace& decoding, const std::vector<std::vector<int32
   const std::stop_callback cancel(options.cancel, [&] { stop.request_stop(); });
   SearchOptions stoppable = options;
   stoppable.cancel = stop.get_token();
-  const BeamRequests requests(decoding.model.config(), stoppable);
+  const SearchRequests requests(decoding.model.config(), stoppable);
   FunctionSink sink(done, stop);
   RequestQueue queue;
   for (size_t i = 0; i < sources.size(); ++i)

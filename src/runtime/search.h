@@ -8,12 +8,20 @@
 #include "model_folder/shortlist.h"
 #include "runtime/request.h"
 #include "search/beam_search.h"
+#include "search/sampling.h"
 
 namespace sixfold {
 
+/// Outputs that are drawn (`Samples`).
+struct DrawnOutputs {
+  DrawOptions draw;  ///< with the repetition penalty of the search's rules
+  uint64_t seed = 1;
+};
+
 struct SearchOptions {
   GenerationConfig rules;  ///< beam_size 1 is greedy search
-  int n_best = 1;          ///< number of hypotheses for each source, at most the beam size
+  int n_best = 1;  ///< number of hypotheses for each source, at most the beam size if it is a beam search
+  std::optional<DrawnOutputs> drawn = {};  ///< none: beam search
   /// Maximum number of source tokens, or patches, times beam size that are decoded at once.
   int64_t batch_tokens = 4096;
   const Shortlist* shortlist = nullptr;  ///< null: all target tokens are allowed
@@ -23,13 +31,15 @@ struct SearchOptions {
 /// The fields of the options of predictors that search: null and 0 are what the model says and what fits it.
 void visit_search_fields(OptionVisitor& v, std::optional<int>& beam_size, int64_t& batch_tokens);
 
-/// Creates beam search requests that share options. Safe to share between threads.
-class BeamRequests {
+/// Creates requests of beam search, or of outputs that are drawn, that share options. Safe to share between
+/// threads. What is drawn for a source is a function of its tokens and of the seed.
+class SearchRequests {
  public:
   /// Throws an input error if the options do not fit the model. The shortlist must outlive the requests.
-  BeamRequests(const ModelConfig& model, const SearchOptions& options);
+  SearchRequests(const ModelConfig& model, const SearchOptions& options);
   /// `source`: ids with the end token, or the values of the patches of an image; it must not be empty. The
-  /// result goes to `sink` under `index`. The observer, or null, outlives the request. Throws as `BeamSearch`.
+  /// result goes to `sink` under `index`. The observer, or null, outlives the request. Throws as `BeamSearch`,
+  /// and for phrases if outputs are drawn.
   std::unique_ptr<Request> make(std::vector<int32_t> source, ResultSink& sink, size_t index,
                                 const LexicalConstraints& constraints = {},
                                 SearchObserver* observer = nullptr) const;
@@ -38,7 +48,11 @@ class BeamRequests {
                                const LexicalConstraints& constraints = {}) const;
 
  private:
+  std::unique_ptr<Strategy> strategy(const std::vector<int32_t>& source, int tokens,
+                                     const LexicalConstraints& constraints, SearchObserver* observer) const;
+
   std::shared_ptr<const BeamPlan> plan_;
+  std::shared_ptr<const SamplingPlan> drawing_;  // or null
   int ids_per_row_;
   int64_t batch_tokens_;
   const Shortlist* shortlist_;

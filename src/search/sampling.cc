@@ -1,10 +1,12 @@
 #include "search/sampling.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/error.h"
 #include "base/options.h"
 #include "base/random.h"
+#include "search/beam.h"
 
 namespace sixfold {
 namespace {
@@ -20,17 +22,19 @@ double uniform_number(uint64_t seed, uint64_t sample, uint64_t place) {
 
 }  // namespace
 
-SamplingPlan::SamplingPlan(const ModelConfig& model, const DrawOptions& options, uint64_t random_seed)
+SamplingPlan::SamplingPlan(const ModelConfig& model, const GenerationConfig& rules, const DrawOptions& options,
+                           uint64_t random_seed)
     : draw((check_ranges(options), options)),
       seed(random_seed),
+      prompt_is_output(!model.continues_text()),
+      certain(prompt_is_output && rules.forced_first_token >= 0 ? 1 : 0),
       start{model.decoder_start_token, model.generation.start_before_text},
       ends{model.eos},
       context(model.context_tokens) {
-  const GenerationConfig& rules = model.generation;
   std::vector<int32_t> suppressed = tokens_never_generated(model, rules);
   if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
   if (!rules.begin_suppress_tokens.empty())
-    restrictions.push_back(std::make_unique<SuppressAtPlace>(rules.begin_suppress_tokens, 0));
+    restrictions.push_back(std::make_unique<SuppressAtPlace>(rules.begin_suppress_tokens, certain));
   if (!rules.suppress_phrases.empty())
     restrictions.push_back(std::make_unique<BanPhrases>(rules.suppress_phrases));
 }
@@ -46,7 +50,7 @@ Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t
       stops_(std::move(stops)),
       window_(plan_->context, plan_->start) {
   require(max_tokens >= 0, "max_tokens is {}; it must be at least 0", max_tokens);
-  if (plan_->start.before_text && plan_->start.token >= 0) use(plan_->start.token);
+  if (!plan_->prompt_is_output && plan_->start.before_text && plan_->start.token >= 0) use(plan_->start.token);
   for (const int32_t id : text_) use(id);
 }
 
@@ -63,19 +67,23 @@ void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<
   extensions.push_back({.request = request, .parent = 0, .tokens = tokens, .anew = step.begins});
   edits_.clear();
   for (const auto& restriction : plan_->restrictions)
-    restriction->edit({.ids = text_, .prompt = prompt_}, edits_);
+    restriction->edit({.ids = text_, .prompt = plan_->prompt_is_output ? 0 : prompt_}, edits_);
   query_ = {.options = &plan_->draw,
             .before = used_,
             .uniform = uniform_number(plan_->seed, sample_, text_.size() - prompt_),
             .likeliest = observer_ ? plan_->likeliest : 0};
   queries.push_back({.banned = edits_.banned, .draw = &query_});
-  if (!observer_ || !plan_->shows_prompt || text_.size() > prompt_) return;
+  if (plan_->prompt_is_output && at_prompt()) queries.back().given = prompt_;
+  if (!observer_ || !plan_->shows_prompt || !at_prompt()) return;
   queries.back().given = tokens.size() - 1;
   queries.back().given_likeliest = plan_->likeliest;
 }
 
 void Sampling::advance(std::span<const Answer> answers) {
-  if (observer_ && plan_->shows_prompt && text_.size() == prompt_) observer_->see_prompt(text_, answers[0]);
+  if (observer_ && plan_->shows_prompt && at_prompt()) observer_->see_prompt(text_, answers[0]);
+  if (plan_->prompt_is_output && at_prompt())
+    for (size_t i = plan_->certain; i < prompt_; ++i)
+      result_.log_probability += static_cast<double>(answers[0].given[i]);
   if (max_tokens_ == 0) return finish(FinishReason::cut);
   const int32_t id = answers[0].ids[0];
   if (id == all_tokens_banned) return finish(FinishReason::cut);  // as beam search does
@@ -99,9 +107,50 @@ void Sampling::finish(FinishReason reason) {
 
 std::vector<Hypothesis> Sampling::take_best() {
   if (failed_) return {};
-  result_.ids.assign(generated().begin(), generated().end());
+  const std::span<const int32_t> output = plan_->prompt_is_output ? text_ : generated();
+  result_.ids.assign(output.begin(), output.end());
   result_.score = result_.log_probability;
   return {std::move(result_)};
+}
+
+Samples::Samples(std::shared_ptr<const SamplingPlan> plan, const GenerationConfig& rules,
+                 const std::vector<int32_t>& prefix, int longest, std::span<const uint64_t> samples)
+    : rules_(rules), places_(samples.size(), 0) {
+  for (const uint64_t sample : samples)
+    outputs_.emplace_back(plan, prefix, longest - static_cast<int>(prefix.size()), sample);
+}
+
+void Samples::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
+  int place = 0;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i].done()) continue;
+    outputs_[i].ask(request, extensions, queries);
+    extensions.back().parent = std::exchange(places_[i], place++);
+  }
+}
+
+void Samples::advance(std::span<const Answer> answers) {
+  for (Sampling& output : outputs_) {
+    if (output.done()) continue;
+    output.advance(answers.first(1));
+    answers = answers.subspan(1);
+  }
+}
+
+bool Samples::done() const { return std::ranges::all_of(outputs_, &Sampling::done); }
+
+/// The best score first. Probabilities that are NaN spoil all outputs.
+std::vector<Hypothesis> Samples::take_best() {
+  std::vector<Hypothesis> all;
+  for (Sampling& output : outputs_) {
+    std::vector<Hypothesis> one = output.take_best();
+    if (one.empty()) return {};
+    const int end = one[0].reason == FinishReason::end_token ? 1 : 0;
+    one[0].score = score_of(rules_, one[0].log_probability, static_cast<int>(one[0].ids.size()) + end);
+    all.push_back(std::move(one[0]));
+  }
+  std::ranges::stable_sort(all, std::greater(), &Hypothesis::score);
+  return all;
 }
 
 }  // namespace sixfold

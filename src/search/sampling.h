@@ -25,13 +25,17 @@ class DrawObserver {
 
 /// The settings of sampling that all prompts of a call share. Safe to share between threads.
 struct SamplingPlan {
-  /// Throws an input error if the options do not fit the model.
-  SamplingPlan(const ModelConfig& model, const DrawOptions& options, uint64_t seed);
+  /// `rules`: which tokens are forbidden. Throws an input error if the options do not fit the model.
+  SamplingPlan(const ModelConfig& model, const GenerationConfig& rules, const DrawOptions& options,
+               uint64_t seed);
 
   DrawOptions draw;
   uint64_t seed;
   int likeliest = 0;          ///< number of likeliest tokens that observers are told
   bool shows_prompt = false;  ///< whether observers are told the prompt
+  /// Whether the prompt begins the output, as that of a translation does; false: the output follows it.
+  bool prompt_is_output;
+  size_t certain = 0;  ///< number of tokens of such a prompt that count as certain
   WindowStart start;
   std::vector<int32_t> ends;  ///< each of them ends a text
   int context;
@@ -46,8 +50,8 @@ using StopCriterion = std::function<bool(std::span<const int32_t> text)>;
 /// `sample` and the place of the token alone. With a temperature of 0 this is greedy search.
 class Sampling final : public Strategy {
  public:
-  /// Draws at most `max_tokens` tokens; 0 if the plan shows the prompt, which is all then. The observer, or
-  /// null, outlives the strategy.
+  /// Draws at most `max_tokens` tokens; 0 if the prompt is shown or is output, which is all then. The observer,
+  /// or null, outlives the strategy.
   Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, int max_tokens,
            uint64_t sample, DrawObserver* observer = nullptr, StopCriterion stops = nullptr);
 
@@ -59,6 +63,7 @@ class Sampling final : public Strategy {
 
  private:
   std::span<const int32_t> generated() const { return std::span(text_).subspan(prompt_); }
+  bool at_prompt() const { return text_.size() == prompt_; }
   void use(int32_t id);
   void finish(FinishReason reason);
 
@@ -76,6 +81,25 @@ class Sampling final : public Strategy {
   DrawQuery query_;
   Hypothesis result_;
   bool done_ = false, failed_ = false;
+};
+
+/// Draws several outputs for one source, which are decoded side by side.
+class Samples final : public Strategy {
+ public:
+  /// `prefix` begins each output. Its random numbers are those of `samples`, one number for each output.
+  /// `rules`: how outputs are scored. `longest`: of an output, which has no end token then.
+  Samples(std::shared_ptr<const SamplingPlan> plan, const GenerationConfig& rules,
+          const std::vector<int32_t>& prefix, int longest, std::span<const uint64_t> samples);
+
+  void ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) override;
+  void advance(std::span<const Answer> answers) override;
+  bool done() const override;
+  std::vector<Hypothesis> take_best() override;
+
+ private:
+  GenerationConfig rules_;
+  std::vector<Sampling> outputs_;
+  std::vector<int> places_;  // of each among the extensions of the last step
 };
 
 }  // namespace sixfold

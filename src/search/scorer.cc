@@ -242,21 +242,23 @@ void Scorer::answer(const Query& query, Output& output, const Tensor& states, Co
 }
 
 /// Computes the logits of all rows in one product, and draws a token for each row on its own.
-void Scorer::draw_each(std::span<const Query> queries, const Tensor& states, Context& context) {
-  const auto vocab = static_cast<size_t>(all_.weights.weight.rows());
-  std::vector<float> logits = ops::logits(context, states, all_.weights).to_floats(context.backend());
+void Scorer::draw_each(std::span<const Query> queries, const Output& output, const Tensor& states,
+                       Context& context) {
+  const auto vocab = static_cast<size_t>(all_.weights.weight.rows()),
+             size = static_cast<size_t>(output.weights.weight.rows());
+  std::vector<float> logits = ops::logits(context, states, output.weights).to_floats(context.backend());
   for (size_t row = 0; row < queries.size(); ++row) {
     const DrawQuery& query = *queries[row].draw;
     for (const auto& tokens : {queries[row].banned, query.before})
       for (const int32_t token : tokens)
         require(token >= 0 && token < static_cast<int64_t>(vocab), "token {} is not in the vocabulary of {}",
                 token, vocab);
-    const std::span<float> own = std::span(logits).subspan(row * vocab, vocab);
+    const std::span<float> own = std::span(logits).subspan(row * size, size);
     std::vector<Drawn> answers = likeliest(own, query.likeliest);  // before the logits are changed
-    answers.insert(answers.begin(),
-                   draw(own, *query.options, query.before, queries[row].banned, query.uniform));
+    answers.insert(answers.begin(), draw(own, *query.options, output.rows_of(query.before),
+                                         output.rows_of(queries[row].banned), query.uniform));
     for (const Drawn& drawn : answers) {
-      ids_.push_back(drawn.id);
+      ids_.push_back(output.ids.empty() || drawn.id < 0 ? drawn.id : output.ids[static_cast<size_t>(drawn.id)]);
       log_probs_.push_back(static_cast<float>(drawn.log_probability));
     }
     ends_.push_back(ids_.size());
@@ -288,7 +290,7 @@ std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std
     const auto rows = static_cast<int64_t>(end - begin);
     const Tensor own = states.slice_rows(static_cast<int64_t>(begin), rows);
     if (queries[begin].draw)
-      draw_each(queries.subspan(begin, end - begin), own, context);
+      draw_each(queries.subspan(begin, end - begin), output, own, context);
     else
       answer(queries[begin], output, own, context);
   }

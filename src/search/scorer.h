@@ -46,7 +46,7 @@ struct Query {
   int given_likeliest = 0;  ///< number of likeliest tokens wanted too in the place of each given token
   /// The decoder layer whose attention to the source is wanted too; -1: none.
   int attention_layer = -1;
-  /// A token that is drawn, instead of all others; banned ones excluded. Not together with a shortlist.
+  /// A token that is drawn, instead of all others; banned ones excluded.
   const DrawQuery* draw = nullptr;
 };
 
@@ -112,7 +112,7 @@ class Scorer {
   void add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
                      const AttentionOfLayers& seen);
   void answer(const Query& query, Output& output, const Tensor& states, Context& context);
-  void draw_each(std::span<const Query> queries, const Tensor& states, Context& context);
+  void draw_each(std::span<const Query> queries, const Output& output, const Tensor& states, Context& context);
 
   const DecodeWorkspace& workspace_;
   DecodingState state_;

@@ -205,6 +205,58 @@ TEST_F(Translate, WritesTheFormatsAskedFor) {
   EXPECT_NE(translate("a b\n", "--alignments").text.find(" ||| "), std::string::npos);
 }
 
+TEST_F(Translate, WritesNBestListsOfMoses) {
+  const std::string list = translate("a b c\n\nh\n", "--n-best 2 --format moses --alignments").text;
+  std::istringstream lines(list);
+  std::vector<nlohmann::json> objects;
+  std::istringstream jsonl(translate("a b c\n\nh\n", "--n-best 2 --format jsonl --alignments").text);
+  for (std::string line; std::getline(jsonl, line);) {
+    const auto object = nlohmann::json::parse(line);
+    for (const auto& one : object["translations"]) {
+      std::string expected;
+      std::getline(lines, expected);
+      EXPECT_EQ(fmt::format("{} ||| {} ||| logprob= {:.6f} ||| {:.6f} ||| {}", object["line"].get<int>() - 1,
+                            one["text"].get<std::string>(), one["log_probability"].get<double>(),
+                            one["score"].get<double>(), one["alignment"].get<std::string>()),
+                expected);
+    }
+  }
+  EXPECT_EQ(std::count(list.begin(), list.end(), '\n'), 5);
+  // Text that looks like a separator does not separate.
+  EXPECT_NE(translate("a ||| b\n", "--format moses --keep-symbols true").text.find(" ||| logprob= "),
+            std::string::npos);
+  EXPECT_EQ(translate("|||\n", "--format moses").text,
+            "0 ||| &#124;&#124;&#124; ||| logprob= 0.000000 ||| 0.000000\n");
+}
+
+TEST_F(Translate, DrawsTranslations) {
+  const std::string text = "a b c\nh\na b c\n";
+  const auto drawn = [&](const std::string& options) {
+    return translate(text, "--format tsv --sample " + options).text;
+  };
+  const std::string three = drawn("--n-best 3");
+  EXPECT_EQ(drawn("--n-best 3 --threads 2 --batch-tokens 8"), three);
+  EXPECT_NE(drawn("--n-best 3 --seed 2"), three);
+  EXPECT_NE(drawn("--n-best 3 --temperature 0.1"), three);
+  EXPECT_EQ(translate(text, "--sample --temperature 0").text, translate(text, "--beam-size 1").text);
+  EXPECT_EQ(translate(text, "--sample --top-k 1").text, translate(text, "--beam-size 1").text);
+  const std::string all = translate(text, "--sample --n-best 8").text;
+  std::istringstream least_risk(translate(text, "--sample --mbr 8").text);
+  for (std::string line; std::getline(least_risk, line);) EXPECT_NE(all.find(line + "\n"), std::string::npos);
+  const std::string input = file("line", "a\n");
+  const auto refused = [&](const std::string& options) {
+    return shell(program_ + " " + options + " --input " + input + " --output " + (folder_ / "none"));
+  };
+  expect_error(refused("--sample --beam-size 2"), "beam_size has no effect");
+  expect_error(refused("--top-p 0.9"), "top_p has no effect");
+  expect_error(refused("--sample --constraints " + input), "no phrases can be asked for");
+  expect_error(refused("--mbr 2 --n-best 3"), "mbr chooses among 2");
+  expect_error(refused("--mbr 1001"), "--mbr");
+  expect_error(refused("--sample --top-p 0"), "--top-p");
+  expect_error(refused("--sample --temperature -1"), "--temperature");
+  expect_error(refused("--sample --temperature nan"), "--temperature");
+}
+
 /// The first translation may be another than that of the model's own search.
 TEST_F(Translate, SaysThatMoreTranslationsWidenTheSearch) {
   const auto said = [&](const std::string& options) { return translate("a b c", options).text; };
@@ -222,6 +274,7 @@ TEST_F(Translate, RefusesWhatAFormatHasNoPlaceFor) {
     return shell(program_ + " " + options + " --input " + input + " --output " + (folder_ / "none"));
   };
   expect_error(refused("--token-scores"), "--token-scores: --format text can't contain them");
+  expect_error(refused("--format moses --confidence"), "--confidence: --format moses can't contain it");
   expect_error(refused("--attention --format tsv"), "--attention: only --format json and jsonl");
   expect_error(refused("--layer 1"), "--layer has no effect without");
   expect_error(refused("--alignments --layer 7"), "layer 7");

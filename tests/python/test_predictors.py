@@ -230,6 +230,18 @@ def test_control_c_ends_a_call(models):
     assert errors.strip().endswith("KeyboardInterrupt")
 
 
+def test_translations_are_drawn(translator, models):
+    found = [t.text for t in translator.translate(LINES, sample=True, temperature=0.8, seed=3)]
+    output = command("translate", models / "translation", "--sample", "--temperature", 0.8, "--seed", 3,
+                     text="".join(line + "\n" for line in LINES))
+    assert found == output.splitlines()
+    assert translator.translate("a b", sample=True, mbr=4).text
+    with pytest.raises(sixfold.Error, match="sample"):
+        translator.score(["a"], ["b"], sample=True)
+    with pytest.raises(sixfold.Error, match="temperature has no effect"):
+        translator.translate("a", temperature=0.5)
+
+
 @pytest.mark.parametrize("on_text", [None, lambda *_: None])
 def test_signals_are_handled_while_a_call_works(models, on_text):
     generator = sixfold.Generator(models / "language_model", threads=2)

@@ -50,7 +50,7 @@ TEST(Search, RequestsOfABatchHaveTheirOwnCoverage) {
   KeptResults together(sources.size());
   RequestQueue queue;
   for (size_t i = 0; i < sources.size(); ++i)
-    queue.push(BeamRequests(model.config(), kinds[i % 3]).make(sources[i], together, i));
+    queue.push(SearchRequests(model.config(), kinds[i % 3]).make(sources[i], together, i));
   RunningBatch batch(model, queue);
   while (batch.step() || !queue.empty()) {
   }

@@ -52,7 +52,7 @@ class Client final : public ResultSink {
 
  private:
   Engine& engine_;
-  BeamRequests requests_;
+  SearchRequests requests_;
   Engine::Client client_;
   std::mutex mutex_;
   std::atomic<int> left_{0};

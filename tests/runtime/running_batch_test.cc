@@ -41,7 +41,7 @@ class RunningBatchTest : public testing::Test {
  protected:
   std::unique_ptr<Request> request(const SearchOptions& options, Ids source, size_t index,
                                    uint64_t client = 0) {
-    auto request = BeamRequests(model_.config(), options).make(std::move(source), sink_, index);
+    auto request = SearchRequests(model_.config(), options).make(std::move(source), sink_, index);
     request->client = client;
     return request;
   }

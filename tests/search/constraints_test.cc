@@ -52,7 +52,7 @@ std::vector<std::vector<Hypothesis>> search_all(const Transformer& model, const 
                                                 const std::vector<LexicalConstraints>& constraints,
                                                 const SearchOptions& options) {
   const DecodeWorkspace workspace(model);
-  const BeamRequests requests(model.config(), options);
+  const SearchRequests requests(model.config(), options);
   Results results(sources.size());
   RequestQueue queue;
   for (size_t i = 0; i < sources.size(); ++i) queue.push(requests.make(sources[i], results, i, constraints[i]));

@@ -63,7 +63,7 @@ class CaptionJob final : public RequestGroup {
   const ModelRuntime& model_;
   std::span<const Image> images_;
   std::stop_token cancel_;
-  BeamRequests requests_;
+  SearchRequests requests_;
   std::vector<Caption> captions_;
   std::vector<Hypothesis> best_;  // by image
 };

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "tasks/translation/confidence.h"
 #include "tasks/translation/extra_outputs.h"
+#include "tasks/translation/least_risk.h"
 #include "tasks/translation/unknown_words.h"
 #include "text/utf8.h"
 
@@ -17,11 +18,32 @@ namespace {
 
 constexpr size_t most_ahead = 4096;  // lines read but not emitted yet
 
+/// Throws an input error for options that don't go together.
+void check_sampling(const TranslateOptions& o) {
+  require(o.mbr == 0 || o.n_best <= o.mbr, "n_best is {}, but mbr chooses among {} translations; give more",
+          o.n_best, o.mbr);
+  if (o.sample) {
+    require(!o.beam_size, "sample draws translations, so that beam_size has no effect; leave one of them out");
+    require(!o.details.search, "sample draws translations, so that there are no steps of a search to show");
+    return;
+  }
+  require(o.mbr <= o.beam_size.value_or(o.mbr),
+          "mbr is {}, but beam_size is {}, and a search finds no more; leave it out", o.mbr,
+          o.beam_size.value_or(0));
+  const std::vector<std::string> drawing = differing_keys(write_options(o.draw), write_options(DrawOptions()));
+  require(drawing.empty(), "{} has no effect, since translations are searched for; leave it out, or set sample",
+          drawing.empty() ? "" : drawing[0]);
+}
+
 SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& options,
                              const PairLayout& layout, const Shortlist* shortlist) {
   check_ranges(options);
-  SearchOptions how{options.generation.value_or(model.config().generation), options.n_best,
-                    model.batch_tokens(options.batch_tokens), shortlist};
+  check_sampling(options);
+  SearchOptions how{.rules = options.generation.value_or(model.config().generation),
+                    .n_best = options.candidates(),
+                    .batch_tokens = model.batch_tokens(options.batch_tokens),
+                    .shortlist = shortlist};
+  if (options.sample) how.drawn = DrawnOutputs{options.draw, options.seed};
   how.rules.beam_size = options.beam_width(how.rules.beam_size);
   if (layout.target_language >= 0) {
     const int first = how.rules.forced_first_token;
@@ -206,10 +228,24 @@ void TranslationJob::complete(size_t index, const DecodeWorkspace& workspace,
     const std::lock_guard lock(mutex_);
     wanted = entries_[index - out_].wanted;
   }
-  std::vector<Translation> ready = translations(workspace, wanted, best_first);
+  std::vector<Translation> ready = translations(workspace, wanted, chosen(std::move(best_first)));
   const std::lock_guard lock(mutex_);
   if (wanted.search) entries_[index - out_].line.search = wanted.search->take();
   entries_[index - out_].line.translations = std::move(ready);
+}
+
+std::vector<Hypothesis> TranslationJob::chosen(std::vector<Hypothesis> best_first) const {
+  if (options_.mbr == 0) return best_first;
+  std::vector<LikelyText> texts;
+  for (const Hypothesis& one : best_first)
+    texts.push_back(
+        {replace_invalid_utf8(model_.target().decode(one.ids)), options_.sample ? 0 : one.log_probability});
+  std::vector<Hypothesis> least_risk;
+  for (const size_t i : by_risk(texts)) {
+    if (std::ssize(least_risk) == options_.n_best) break;
+    least_risk.push_back(std::move(best_first[i]));
+  }
+  return least_risk;
 }
 
 std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& workspace, const Wanted& wanted,

@@ -63,6 +63,8 @@ class TranslationJob final : public RequestGroup {
   Wanted encode(TranslatedLine& line);
   void take(Entry entry);
   void emit_ready();
+  /// Those that are returned.
+  std::vector<Hypothesis> chosen(std::vector<Hypothesis> best_first) const;
   std::vector<Translation> translations(const DecodeWorkspace& workspace, const Wanted& wanted,
                                         const std::vector<Hypothesis>& best_first) const;
 
@@ -72,7 +74,7 @@ class TranslationJob final : public RequestGroup {
   const TranslatedLineReceiver& emit_;
   const SourceEncoder& encoder_;
   SearchOptions how_;
-  BeamRequests requests_;
+  SearchRequests requests_;
   const std::vector<double> confidence_;  // `confidence_weights`, if they are needed
   size_t read_ = 0, out_ = 0;             // numbers of lines read and emitted
   bool ended_ = false;

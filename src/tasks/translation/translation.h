@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/draw_options.h"
 #include "model/generation_config.h"
 #include "model/layers/attention_kind.h"
 #include "search/hypothesis.h"
@@ -122,6 +123,14 @@ struct TranslateOptions {
   /// to most (tasks/translation/unknown_words.h).
   bool replace_unknown = false;
   int n_best = 1;  ///< number of translations of each line, at most `beam_size` if that is set
+  /// Draw translations instead of searching for the best. They depend on the source, the options and the seed
+  /// alone: not on other lines, batches or threads.
+  bool sample = false;
+  DrawOptions draw = {};  ///< how; the repetition penalty is that of `generation`
+  uint64_t seed = 1;
+  /// Of so many translations, drawn or found by the search, return those that are most like all of them
+  /// (tasks/translation/least_risk.h); 0: those with the best scores.
+  int mbr = 0;
   ExtraOutputs details = {};
   /// The constraints of each sentence (or line, if lines are not split) by its number, from 0. Called on the
   /// thread that called `translate`, in order; empty: none.
@@ -130,8 +139,10 @@ struct TranslateOptions {
   std::string caller = {};
   std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
 
+  /// The number of translations of which `n_best` are chosen.
+  int candidates() const { return std::max(n_best, mbr); }
   /// The number of hypotheses that the search keeps in each step, if this is the number of `generation`.
-  int beam_width(int usual) const { return beam_size.value_or(std::max(usual, n_best)); }
+  int beam_width(int usual) const { return beam_size.value_or(std::max(usual, candidates())); }
 };
 void visit(OptionVisitor& v, TranslateOptions& o);
 

@@ -27,6 +27,16 @@ void visit(OptionVisitor& v, TranslateOptions& o) {
           "number of translations of each line, best first; the search keeps at least so many hypotheses, and "
           "a smaller beam size is an error",
           between(1, 1000));
+  v.field("sample", o.sample,
+          "draw each translation token by token instead of searching for the best; the same line with the same "
+          "seed gives the same translations");
+  visit_choice(v, o.draw);
+  v.field("seed", o.seed, "seed of what is drawn");
+  v.field(
+      "mbr", o.mbr,
+      "of this many translations, drawn or found by the search, give those that are most like all of them by "
+      "chrF (minimum Bayes risk); 0: those with the best scores",
+      between(0, 1000));
   v.field(
       "split_sentences", o.split_sentences,
       "treat each line as a paragraph: split it into sentences by the rules of this language (en, de, ...)");

@@ -108,9 +108,9 @@ std::vector<std::string> inputs_of(const TranslateSettings& settings) {
 
 void say_widened(const Translator& translator, const TranslateOptions& options) {
   const int own = translator.generation().beam_size, width = options.beam_width(own);
-  if (!options.beam_size && width > own)
-    log_info("the search keeps {} hypotheses instead of {}, the beam size of the model, for --n-best {}", width,
-             own, options.n_best);
+  if (!options.sample && !options.beam_size && width > own)
+    log_info("the search keeps {} hypotheses instead of {}, the beam size of the model, for {} {}", width, own,
+             options.mbr > 0 ? "--mbr" : "--n-best", options.candidates());
 }
 
 namespace {
@@ -263,7 +263,8 @@ void add_translate(CLI::App& app) {
                   "translate only this part of the input, such as 3/16, into the folder OUTPUT.parts; when all "
                   "parts are done, the same command without --part joins them")
       ->type_name("I/N");
-  add_field_options(command, OptionVisitor::Walk(settings->options));
+  add_field_options(command, OptionVisitor::Walk(settings->options), {.except = {"sample"}});
+  add_field_options(command, OptionVisitor::Walk(settings->options), {.only = {"sample"}, .switches = true});
   command.get_option("--shortlist")->type_name("FILE");
   command.get_option("--split-sentences")->type_name("LANGUAGE");
   for (const char* name : {"--source-language", "--target-language"})
@@ -275,7 +276,9 @@ void add_translate(CLI::App& app) {
       "translation becomes a space. Translations are written in the order of the input, each as soon as it is\n"
       "ready.\n"
       "Formats: text has only the translations; tsv has line number, rank, score, text and optional columns;\n"
-      "jsonl has an object for each line; json has an array of these objects.\n"
+      "jsonl has an object for each line; json has an array of these objects; moses has lines of an n-best "
+      "list:\n"
+      "number of the line from 0 ||| text ||| logprob= log-probability ||| score.\n"
       "With --markup the input is one document; everything but its text keeps its bytes.\n"
       "A translation that lacks a phrase of --constraints or --glossary is named in a warning.\n"
       "Examples:\n  sixfold translate run/model --input test.en --output test.de\n"

@@ -31,6 +31,16 @@ std::string column(std::string text) {
   return text;
 }
 
+/// A line of an n-best list. Bars of the text are written so that they do not separate.
+std::string n_best_line(size_t index, const Translation& translation, const ExtraOutputs& details) {
+  std::string text = translation.text;
+  constexpr std::string_view bars = "|||", written = "&#124;&#124;&#124;";
+  for (size_t place = 0; (place = text.find(bars, place)) != std::string::npos; place += written.size())
+    text.replace(place, bars.size(), written);
+  return fmt::format("{} ||| {} ||| logprob= {:.6f} ||| {:.6f}{}", index, text, translation.log_probability,
+                     translation.score, details.alignment ? " ||| " + pharaoh(translation) : "");
+}
+
 /// The optional columns.
 std::string detail_columns(const Translation& translation, const ExtraOutputs& details) {
   std::string text;
@@ -99,7 +109,7 @@ void finish_objects(TextOutput& output, OutputFormat format, bool none) {
 }  // namespace
 
 void add_writer_options(CLI::App& command, WriterOptions& options) {
-  add_value_option(command, "--format", options.format, "text, tsv, json or jsonl");
+  add_value_option(command, "--format", options.format, "text, tsv, json, jsonl or moses (n-best lists)");
   add_field_options(command, OptionVisitor::Walk(options.details),
                     {.except = {"all_attention", "search"},
                      .flags = {{"tokens", "--token-scores"}, {"alignment", "--alignments"}},
@@ -108,10 +118,12 @@ void add_writer_options(CLI::App& command, WriterOptions& options) {
 
 void check(const WriterOptions& options, bool uses_layer) {
   const bool json = options.format == OutputFormat::json || options.format == OutputFormat::jsonl;
-  require(!options.details.tokens || options.format != OutputFormat::text,
-          "--token-scores: --format text can't contain them; choose --format tsv, json or jsonl");
-  require(!options.details.confidence || options.format != OutputFormat::text,
-          "--confidence: --format text can't contain it; choose --format tsv, json or jsonl");
+  const bool bare = options.format == OutputFormat::text || options.format == OutputFormat::moses;
+  const std::string_view format = options.format == OutputFormat::text ? "text" : "moses";
+  require(!options.details.tokens || !bare,
+          "--token-scores: --format {} can't contain them; choose --format tsv, json or jsonl", format);
+  require(!options.details.confidence || !bare,
+          "--confidence: --format {} can't contain it; choose --format tsv, json or jsonl", format);
   require(!options.details.attention || json,
           "--attention: only --format json and jsonl can contain attention weights; choose one of them");
   require(!options.details.layer || options.details.attention || options.details.alignment || uses_layer,
@@ -135,6 +147,10 @@ void TranslationWriter::write(const TranslatedLine& line) {
         output_.write_line(fmt::format("{}\t{}\t{:.6f}\t{}{}", lines_before_ + line.index + 1, i + 1,
                                        translations[i].score, column(translations[i].text),
                                        detail_columns(translations[i], details)));
+      break;
+    case OutputFormat::moses:
+      for (const Translation& one : translations)
+        output_.write_line(n_best_line(lines_before_ + line.index, one, details));
       break;
     case OutputFormat::json:
     case OutputFormat::jsonl: {
@@ -162,6 +178,9 @@ void ScoreWriter::write(size_t index, const std::string& source, const Translati
       output_.write_line(fmt::format("{}\t{:.6f}\t{}\t{:.4f}{}", index + 1, scored.log_probability,
                                      scored.tokens.size(), perplexity,
                                      detail_columns(scored, options_.details)));
+      break;
+    case OutputFormat::moses:
+      output_.write_line(n_best_line(index, scored, options_.details));
       break;
     case OutputFormat::json:
     case OutputFormat::jsonl: {

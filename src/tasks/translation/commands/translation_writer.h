@@ -8,7 +8,7 @@
 namespace sixfold {
 
 namespace cli {
-enum class OutputFormat { text, tsv, json, jsonl };
+enum class OutputFormat { text, tsv, json, jsonl, moses };
 }  // namespace cli
 
 template <>
@@ -17,7 +17,8 @@ struct EnumNames<cli::OutputFormat> {
       {cli::OutputFormat::text, "text"},
       {cli::OutputFormat::tsv, "tsv"},
       {cli::OutputFormat::json, "json"},
-      {cli::OutputFormat::jsonl, "jsonl"}};
+      {cli::OutputFormat::jsonl, "jsonl"},
+      {cli::OutputFormat::moses, "moses"}};
 };
 
 namespace cli {
@@ -39,7 +40,8 @@ void check(const WriterOptions& options, bool uses_layer = false);
 ///   tsv    line number, rank, score, text; with token scores a column of token:score, with alignments and
 ///          confidence one more for each
 ///   json   an array of the objects of jsonl
-///   jsonl  {"line": 1, "source": ..., "translations": [{"text", "score", "log_probability", ...}]}
+///   moses  line number from 0 ||| text ||| logprob= log-probability ||| score, and alignments after another
+///   ||| jsonl  {"line": 1, "source": ..., "translations": [{"text", "score", "log_probability", ...}]}
 class TranslationWriter {
  public:
   /// In the text format each input line gives `n_best` lines; the last ones are empty if there are fewer
@@ -59,7 +61,7 @@ class TranslationWriter {
 };
 
 /// Writes the scores of given pairs. Text has only the log-probability; tsv has line number, log-probability,
-/// number of tokens and perplexity; json and jsonl have the same fields as `TranslationWriter`.
+/// number of tokens and perplexity; json, jsonl and moses have the same fields as `TranslationWriter`.
 class ScoreWriter {
  public:
   ScoreWriter(TextOutput& output, const WriterOptions& options) : output_(output), options_(options) {}
