@@ -3,6 +3,12 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
 
 class RuntimeOptions(TypedDict, total=False):
+    ensemble: Sequence[str]
+    'folders of other models with the same tokenizers, which say together with this one what comes next'
+    ensemble_mean: Literal['probabilities', 'log_probabilities']
+    'what the models of an ensemble are averaged by'
+    ensemble_weights: Sequence[float]
+    'weights of the model and of those of the ensemble; empty: equal ones; above 0'
     precision: Literal['stored', 'fp32', 'int8']
     'type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]'
     threads: int

@@ -17,12 +17,14 @@ namespace sixfold {
 /// Safe to share between threads.
 class ModelRuntime {
  public:
-  /// Throws an input error if the folder is not a complete model, or if its tokenizers are not those that the
-  /// model was trained with.
+  /// Throws an input error if the folder is not a complete model, if its tokenizers are not those that the
+  /// model was trained with, or if the other models of an ensemble do not go with it.
   explicit ModelRuntime(const std::string& folder, const RuntimeOptions& options = {});
 
   const Transformer& model() const { return *model_; }
   const ModelConfig& config() const { return model_->config(); }
+  /// Whether searches ask several models, of which `model` is the first (`RuntimeOptions::ensemble`).
+  bool is_ensemble() const { return !ensemble_.models.empty(); }
   const std::string& folder() const { return folder_; }
   /// Throw an input error if the model has no tokenizer.
   const Tokenizer& source() const { return *required(tokenizers_.source); }
@@ -54,10 +56,15 @@ class ModelRuntime {
 
  private:
   const Tokenizer* required(const std::shared_ptr<const Tokenizer>& tokenizer) const;
-  DecodeWorkspace workspace() const { return {model(), model().backend()->sibling()}; }
+  DecodeWorkspace workspace() const {
+    return {model(), model().backend()->sibling(), is_ensemble() ? &ensemble_ : nullptr};
+  }
+  void join(const RuntimeOptions& options);
 
   std::string folder_;
   std::unique_ptr<Transformer> model_;
+  std::vector<std::unique_ptr<Transformer>> others_;
+  Ensemble ensemble_;  // of no models if there is one alone
   Tokenizers tokenizers_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<DecodeWorkspace>> idle_;  // with room for all workspaces that there are

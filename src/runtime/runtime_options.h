@@ -1,4 +1,8 @@
 #pragma once
+#include <string>
+#include <vector>
+
+#include "model/ensemble_mean.h"
 #include "model/weight_type.h"
 
 namespace sixfold {
@@ -16,12 +20,21 @@ struct RuntimeOptions {
   int threads = 0;  ///< of one call; 0: one for each processor core available
   WeightType weights = WeightType::stored;
   CallingThreads calling = CallingThreads::decode;
+  /// Folders of other models that translate together with this one. They have the same tokenizers.
+  std::vector<std::string> ensemble = {};
+  std::vector<double> ensemble_weights = {};  ///< of this model and the others; empty: equal ones
+  EnsembleMean ensemble_mean = EnsembleMean::probabilities;
 };
 /// The options that users may set.
 inline void visit(OptionVisitor& v, RuntimeOptions& o) {
   v.field("precision", o.weights,
           "type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]");
   v.field("threads", o.threads, "number of threads; 0: all that are available", between(0, 1024));
+  v.field("ensemble", o.ensemble,
+          "folders of other models with the same tokenizers, which say together with this one what comes next");
+  v.field("ensemble_weights", o.ensemble_weights,
+          "weights of the model and of those of the ensemble; empty: equal ones", above(0));
+  v.field("ensemble_mean", o.ensemble_mean, "what the models of an ensemble are averaged by");
 }
 
 }  // namespace sixfold

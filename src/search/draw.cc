@@ -10,14 +10,6 @@ namespace {
 constexpr float never = -std::numeric_limits<float>::infinity(),
                 largest_float = std::numeric_limits<float>::max();
 
-/// log(sum(exp(logits))), added in order.
-double log_sum(std::span<const float> logits) {
-  const double largest = *std::ranges::max_element(logits);
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
-  return largest + std::log(sum);
-}
-
 bool are_numbers(std::span<const float> logits) {
   return std::ranges::all_of(logits, [](float logit) { return logit <= largest_float; });  // no NaN
 }
@@ -92,6 +84,14 @@ int32_t choose(std::span<const Choice> choices, double uniform) {
 }
 
 }  // namespace
+
+double log_sum(std::span<const float> logits) {
+  const double largest = *std::ranges::max_element(logits);
+  if (largest == -std::numeric_limits<double>::infinity()) return 0;
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
+  return largest + std::log(sum);
+}
 
 Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const int32_t> before,
            std::span<const int32_t> banned, double uniform) {

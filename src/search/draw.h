@@ -21,6 +21,9 @@ struct Drawn {
 Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const int32_t> before,
            std::span<const int32_t> banned, double uniform);
 
+/// log(sum(exp(logits))), added in order; 0 if all are -infinity.
+double log_sum(std::span<const float> logits);
+
 /// The `count` likeliest tokens under the model itself, likeliest first; fewer if there are fewer, none if a
 /// logit is NaN or infinite. Equally likely ones are ordered by their ids.
 std::vector<Drawn> likeliest(std::span<const float> logits, int count);

@@ -60,11 +60,13 @@ class Scorer::AttentionOfLayers final : public AttentionObserver {
 
 Scorer::Scorer(const DecodeWorkspace& workspace)
     : workspace_(workspace),
+      ensemble_(workspace.ensemble ? std::make_unique<EnsembleScorer>(workspace) : nullptr),
       state_(workspace.model, workspace.backend),
       all_{.weights = workspace.model.output(), .ids = {}} {}
 
 void Scorer::enter(std::span<const int> requests, const IdBatch& sources,
                    std::span<const std::span<const int32_t>> shortlists) {
+  if (ensemble_) return ensemble_->enter(requests, sources, shortlists);
   std::vector<std::unique_ptr<Output>> outputs(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto ids = shortlists[i];
@@ -83,11 +85,13 @@ void Scorer::enter(std::span<const int> requests, const IdBatch& sources,
 }
 
 void Scorer::leave(int request) {
+  if (ensemble_) return ensemble_->leave(request);
   state_.leave(request);
   shortlisted_[static_cast<size_t>(request)].reset();
 }
 
 int64_t Scorer::rows() const {
+  if (ensemble_) return ensemble_->rows();
   int64_t rows = state_.source().rows();
   for (const RowStore& store : state_.target()) rows += store.rows();
   return rows;
@@ -266,6 +270,7 @@ void Scorer::draw_each(std::span<const Query> queries, const Output& output, con
 }
 
 std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std::span<const Query> queries) {
+  if (ensemble_) return ensemble_->score(extensions, queries);
   require(extensions.size() == queries.size(), "{} extensions and {} queries", extensions.size(),
           queries.size());
   Context context(workspace_.backend, workspace_.arena);

@@ -6,6 +6,7 @@
 
 #include "model/decoding_state.h"
 #include "search/draw.h"
+#include "search/ensemble.h"
 
 namespace sixfold {
 
@@ -14,11 +15,13 @@ namespace sixfold {
 struct DecodeWorkspace {
   /// Uses the model's own backend, so only one thread at a time may use the model this way.
   DecodeWorkspace(const Transformer& shared) : DecodeWorkspace(shared, shared.backend()) {}
-  /// Uses `own`, a sibling of the model's backend (`Backend::sibling`).
-  DecodeWorkspace(const Transformer& shared, std::shared_ptr<Backend> own)
-      : model(shared), backend(std::move(own)), arena(std::make_shared<Arena>(backend)) {}
+  /// Uses `own`, a sibling of the model's backend (`Backend::sibling`). `together`, or null: what searches ask
+  /// instead of the model, which is the first of it.
+  DecodeWorkspace(const Transformer& shared, std::shared_ptr<Backend> own, const Ensemble* together = nullptr)
+      : model(shared), ensemble(together), backend(std::move(own)), arena(std::make_shared<Arena>(backend)) {}
 
   const Transformer& model;
+  const Ensemble* ensemble;
   std::shared_ptr<Backend> backend;
   std::shared_ptr<Arena> arena;
 };
@@ -115,6 +118,7 @@ class Scorer {
   void draw_each(std::span<const Query> queries, const Output& output, const Tensor& states, Context& context);
 
   const DecodeWorkspace& workspace_;
+  std::unique_ptr<EnsembleScorer> ensemble_;  // does everything, if there is one
   DecodingState state_;
   Output all_;
   std::vector<std::unique_ptr<Output>> shortlisted_;  // by request; null: all_

@@ -229,6 +229,50 @@ TEST_F(Translate, WritesNBestListsOfMoses) {
             "0 ||| &#124;&#124;&#124; ||| logprob= 0.000000 ||| 0.000000\n");
 }
 
+TEST_F(Translate, SeveralModelsTranslateTogether) {
+  const std::string second = folder_ / "second", third = folder_ / "third", other = folder_ / "other";
+  write_small_model(model_, 11);
+  write_small_model(second, 12);
+  write_small_model(third, 13);
+  write_byte_model(other, 14);
+  const std::string text = "a b c\nh\n\nb a\n", tsv = "--format tsv ";
+  const auto texts_of = [](const std::string& lines) {
+    std::string texts;
+    std::istringstream all(lines);
+    for (std::string line; std::getline(all, line);) texts += line.substr(line.rfind('\t') + 1) + "\n";
+    return texts;
+  };
+  EXPECT_EQ(translate(text, "--ensemble " + model_).text, translate(text).text);
+  const std::string three = translate(text, tsv + "--ensemble " + second + " " + third).text;
+  EXPECT_NE(three, translate(text, tsv).text);
+  EXPECT_EQ(
+      translate(text, tsv + "--threads 2 --batch-tokens 8 --ensemble " + second + " --ensemble " + third).text,
+      three);
+  EXPECT_EQ(texts_of(translate(text, tsv + "--ensemble-weights 1e-9,1 --ensemble " + second).text),
+            shell("printf 'a b c\\nh\\n\\nb a\\n' | " SIXFOLD_BINARY " translate " + second).text);
+  EXPECT_NE(translate(text, tsv + "--ensemble-mean log_probabilities --ensemble " + second + " " + third).text,
+            three);
+  const std::string input = file("text", text);
+  const auto refused = [&](const std::string& options) {
+    return shell(program_ + " --input " + input + " --output " + (folder_ / "none") + " --ensemble " + options);
+  };
+  expect_error(refused(other), "can't translate together: their tokenizers differ");
+  expect_error(refused(folder_ / "nowhere"), "there is no file or folder of that name");
+  expect_error(refused(second + " --ensemble-weights 1"),
+               "ensemble_weights has 1 numbers, but there are 2 models");
+  expect_error(refused(second + " --ensemble-weights 1,0"), "--ensemble-weights: expected a number above 0");
+  expect_error(refused(second + " --ensemble-weights inf,1"), "--ensemble-weights");
+  for (const char* option : {"--alignments", "--token-scores --format tsv", "--confidence --format tsv",
+                             "--attention --format json", "--replace-unknown true", "--coverage-penalty 0.1"})
+    expect_error(refused(second + " " + option), "an ensemble ");
+  expect_error(refused(second + " --markup html"), "an ensemble ");
+  // Parts of it are not those of a translation by other models.
+  const std::string command = "translate " + model_ + " --input " + input + " --output " + (folder_ / "out");
+  EXPECT_EQ(sixfold(command + " --part 1/2 --ensemble " + second).status, 0);
+  expect_error(sixfold(command + " --part 2/2 --ensemble " + third), "--ensemble");
+  EXPECT_EQ(sixfold(command + " --part 2/2 --ensemble " + second).status, 0);
+}
+
 TEST_F(Translate, DrawsTranslations) {
   const std::string text = "a b c\nh\na b c\n";
   const auto drawn = [&](const std::string& options) {

@@ -230,6 +230,19 @@ def test_control_c_ends_a_call(models):
     assert errors.strip().endswith("KeyboardInterrupt")
 
 
+def test_models_translate_together(translator, models):
+    same = sixfold.Translator(models / "translation", ensemble=[str(models / "translation")], threads=1)
+    assert [t.text for t in same.translate(LINES)] == [t.text for t in translator.translate(LINES)]
+    with pytest.raises(sixfold.Error, match="an ensemble has no attention"):
+        same.score(["a"], ["b"])
+    with pytest.raises(sixfold.Error, match="an ensemble tells no"):
+        same.translate("a", tokens=True)
+    with pytest.raises(sixfold.Error, match="can't translate together"):
+        sixfold.Translator(models / "translation", ensemble=[str(models / "language_model")])
+    with pytest.raises(sixfold.Error, match="an ensemble is of models that translate"):
+        sixfold.Generator(models / "language_model", ensemble=[str(models / "language_model")])
+
+
 def test_translations_are_drawn(translator, models):
     found = [t.text for t in translator.translate(LINES, sample=True, temperature=0.8, seed=3)]
     output = command("translate", models / "translation", "--sample", "--temperature", 0.8, "--seed", 3,

@@ -45,7 +45,7 @@ std::optional<GenerationConfig> GenerationOverrides::over(const GenerationConfig
 }
 
 void add_runtime_options(CLI::App& command, RuntimeOptions& runtime) {
-  add_field_options(command, OptionVisitor::Walk(runtime), {.except = {"threads"}});
+  add_field_options(command, OptionVisitor::Walk(runtime), {.only = {"precision"}});
   add_threads_option(command, runtime.threads);
 }
 

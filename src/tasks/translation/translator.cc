@@ -244,6 +244,8 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
                                            std::span<const std::string> targets,
                                            const TranslateOptions& options) const {
   check_ranges(options);
+  require(!model().is_ensemble(),
+          "an ensemble has no attention, and no probabilities of given translations; ask each of its models");
   require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
           targets.size());
   ModelRuntime& open = model();

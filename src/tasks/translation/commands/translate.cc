@@ -103,6 +103,7 @@ std::vector<std::string> inputs_of(const TranslateSettings& settings) {
   inputs.push_back(settings.paths.input);
   inputs.push_back(settings.options.shortlist);
   inputs.push_back(settings.model);
+  inputs.insert(inputs.end(), settings.runtime.ensemble.begin(), settings.runtime.ensemble.end());
   return inputs;
 }
 
@@ -215,6 +216,7 @@ std::vector<GivenOption> given_options(CLI::App& command) {
     if (option->get_positional()) continue;
     GivenOption& given = all.emplace_back(GivenOption{.name = option->get_name()});
     given.file = option->get_type_name() == "FILE";
+    given.model = option->get_type_name() == "MODEL";
     if (option->count() > 0) {
       given.values = option->results();
     } else {
@@ -270,6 +272,9 @@ void add_translate(CLI::App& app) {
   for (const char* name : {"--source-language", "--target-language"})
     command.get_option(name)->type_name("CODE");
   settings->generation.add_options(command);
+  add_field_options(command, OptionVisitor::Walk(settings->runtime),
+                    {.only = {"ensemble", "ensemble_weights", "ensemble_mean"}});
+  command.get_option("--ensemble")->allow_extra_args()->type_name("MODEL");
   add_runtime_options(command, settings->runtime);
   command.footer(
       "Each input line gives one output line, and an empty line gives an empty line. A line end within a\n"

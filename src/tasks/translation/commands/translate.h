@@ -18,6 +18,7 @@ struct GivenOption {
   std::string name;                 ///< "--beam-size"
   std::vector<std::string> values;  ///< its default where it was not given, if that is a fixed value
   bool file = false;                ///< whether its value is the name of a file
+  bool model = false;               ///< or that of a model folder
 };
 
 /// What `sixfold translate` was asked for.

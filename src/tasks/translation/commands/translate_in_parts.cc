@@ -46,24 +46,30 @@ std::string hash_of_file(const std::string& path) {
   return hash_hex({reinterpret_cast<const char*>(file.data()), file.size()});
 }
 
+std::map<std::string, std::string> hashes_of_folder(const std::string& folder) {
+  std::map<std::string, std::string> hashes;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.is_regular_file()) hashes[entry.path().filename()] = hash_of_file(entry.path());
+  return hashes;
+}
+
 /// Options that change no byte of a translation.
 constexpr std::string_view without_effect[] = {"--help", "--output", "--part", "--batch-tokens", "--threads"};
 
 /// Describes what determines the bytes of a translation, as JSON: all options that are not known to have no
 /// effect, so that one which is added is part of it. Of files the contents count and not the names.
 std::string describe_job(const TranslateSettings& settings) {
-  std::map<std::string, std::string> model;
-  for (const auto& entry : std::filesystem::directory_iterator(settings.model))
-    if (entry.is_regular_file()) model[entry.path().filename()] = hash_of_file(entry.path());
   nlohmann::ordered_json job{{"version", SIXFOLD_VERSION},
                              {"processor", make_backend()->name()},
                              {"chunk_lines", TranslationParts::chunk_lines},
-                             {"model", model}};
+                             {"model", hashes_of_folder(settings.model)}};
   for (const GivenOption& option : settings.given) {
     if (std::ranges::find(without_effect, option.name) != std::end(without_effect)) continue;
     std::vector<std::string> values = option.values;
     if (option.file)
       for (std::string& value : values) value = hash_of_file(value);
+    if (option.model)
+      for (std::string& value : values) value = hash_hex(nlohmann::json(hashes_of_folder(value)).dump());
     job[option.name] = values.empty() ? "default" : join(values);
   }
   return job.dump(1) + "\n";

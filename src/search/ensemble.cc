@@ -1,0 +1,242 @@
+#include "search/ensemble.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+#include "search/scorer.h"
+
+namespace sixfold {
+namespace {
+
+constexpr size_t rows_at_once = 64;  // of probabilities, which take memory
+constexpr float forbidden = -std::numeric_limits<float>::infinity();
+
+void forbid(std::span<float> values, std::span<const int32_t> tokens) {
+  for (const int32_t token : tokens) values[static_cast<size_t>(token)] = forbidden;
+}
+
+/// Forbids all but the tokens of a shortlist, which are in ascending order.
+void forbid_others(std::span<float> values, std::span<const int32_t> shortlist) {
+  if (shortlist.empty()) return;
+  std::vector<float> kept(values.size(), forbidden);
+  for (const int32_t token : shortlist) kept[static_cast<size_t>(token)] = values[static_cast<size_t>(token)];
+  std::ranges::copy(kept, values.begin());
+}
+
+}  // namespace
+
+/// What several models say of the next token. Most tokens are only ranked, so that each takes one exponential
+/// for each model.
+class EnsembleScorer::Together {
+ public:
+  /// `logits`: of each model, which are kept.
+  Together(const Ensemble& ensemble, std::vector<std::span<const float>> logits)
+      : ensemble_(ensemble), logits_(std::move(logits)), ranks_(logits_[0].size(), 0) {
+    std::vector<float> own(ranks_.size());
+    for (size_t m = 0; m < logits_.size(); ++m) {
+      const std::span<const float> all = logits_[m];
+      const float largest = *std::ranges::max_element(all);
+      double sum = 0;
+      for (size_t id = 0; id < own.size(); ++id)
+        sum += static_cast<double>(own[id] = std::exp(all[id] - largest));
+      normalizers_.push_back(static_cast<double>(largest) + std::log(sum));
+      const auto share = static_cast<float>(ensemble.weights[m] / sum),
+                 weight = static_cast<float>(ensemble.weights[m]),
+                 normalizer = static_cast<float>(normalizers_[m]);
+      for (size_t id = 0; id < own.size(); ++id)
+        ranks_[id] += of_probabilities() ? share * own[id] : weight * (all[id] - normalizer);
+    }
+    if (of_probabilities()) return;
+    const double sum = log_sum(ranks_);
+    for (float& rank : ranks_) rank -= static_cast<float>(sum);
+  }
+
+  /// Probabilities, or log-probabilities: whatever the models are averaged by.
+  std::span<float> ranks() { return ranks_; }
+  float lowest() const { return of_probabilities() ? 0 : forbidden; }
+  float log_probability(int32_t id) const {
+    const auto place = static_cast<size_t>(id);
+    if (!of_probabilities()) return ranks_[place];
+    // Not from the probability, which may be too small for its type.
+    std::vector<double> each;
+    for (size_t m = 0; m < logits_.size(); ++m)
+      each.push_back(std::log(ensemble_.weights[m]) + static_cast<double>(logits_[m][place]) - normalizers_[m]);
+    const double largest = *std::ranges::max_element(each);
+    double sum = 0;
+    for (const double one : each) sum += std::exp(one - largest);
+    return static_cast<float>(largest + std::log(sum));
+  }
+  std::vector<float> log_probabilities() const {
+    std::vector<float> all = ranks_;
+    if (of_probabilities())
+      for (float& value : all) value = std::log(value);
+    return all;
+  }
+
+ private:
+  bool of_probabilities() const { return ensemble_.mean == EnsembleMean::probabilities; }
+
+  const Ensemble& ensemble_;
+  std::vector<std::span<const float>> logits_;
+  std::vector<double> normalizers_;
+  std::vector<float> ranks_;
+};
+
+EnsembleScorer::EnsembleScorer(const DecodeWorkspace& workspace) : workspace_(workspace) {
+  for (const Transformer* model : workspace.ensemble->models)
+    states_.push_back(std::make_unique<DecodingState>(*model, workspace.backend));
+}
+
+void EnsembleScorer::enter(std::span<const int> requests, const IdBatch& sources,
+                           std::span<const std::span<const int32_t>> shortlists) {
+  for (const int request : requests)
+    if (request >= std::ssize(shortlists_)) shortlists_.resize(static_cast<size_t>(request) + 1);
+  std::vector<std::vector<int32_t>> own;
+  for (const auto& shortlist : shortlists) own.emplace_back(shortlist.begin(), shortlist.end());
+  size_t entered = 0;
+  try {
+    for (; entered < states_.size(); ++entered) {
+      Context context(workspace_.backend, workspace_.arena);
+      states_[entered]->enter(requests, sources, context);
+    }
+  } catch (...) {
+    for (size_t i = 0; i < entered; ++i)
+      for (const int request : requests) states_[i]->leave(request);
+    throw;
+  }
+  for (size_t i = 0; i < requests.size(); ++i)
+    shortlists_[static_cast<size_t>(requests[i])] = std::move(own[i]);
+}
+
+void EnsembleScorer::leave(int request) {
+  for (const auto& state : states_) state->leave(request);
+  shortlists_[static_cast<size_t>(request)].clear();
+}
+
+int64_t EnsembleScorer::rows() const {
+  int64_t rows = 0;
+  for (const auto& state : states_) {
+    rows += state->source().rows();
+    for (const RowStore& store : state->target()) rows += store.rows();
+  }
+  return rows;
+}
+
+/// Appends the answer to a query.
+void EnsembleScorer::answer(const Query& query, Together& next) {
+  const auto add = [&](int32_t id, float log_prob) {
+    ids_.push_back(id);
+    log_probs_.push_back(log_prob);
+  };
+  if (query.draw) {
+    std::vector<float> own = next.log_probabilities();
+    std::vector<Drawn> answers = likeliest(own, query.draw->likeliest);
+    answers.insert(answers.begin(),
+                   draw(own, *query.draw->options, query.draw->before, query.banned, query.draw->uniform));
+    for (const Drawn& drawn : answers) add(drawn.id, static_cast<float>(drawn.log_probability));
+    return;
+  }
+  float left = 0;  // logarithm of the probability of what is not banned
+  if (query.renormalize) {
+    std::vector<float> own = next.log_probabilities();
+    forbid(own, query.banned);
+    left = static_cast<float>(log_sum(own));
+  }
+  const std::span<float> ranks = next.ranks();
+  std::vector<bool> banned(ranks.size());
+  for (const int32_t id : query.banned) banned[static_cast<size_t>(id)] = true;
+  // All are NaN where one is, so that there is an order; who asks sees it.
+  const auto nan = std::ranges::find_if(ranks, [](float rank) { return std::isnan(rank); });
+  if (nan != ranks.end()) std::ranges::fill(ranks, float{*nan});
+  std::vector<int32_t> best;
+  for (size_t id = 0; id < ranks.size(); ++id)
+    if (!banned[id] && !(ranks[id] <= next.lowest())) best.push_back(static_cast<int32_t>(id));
+  const auto count = std::min<std::ptrdiff_t>(query.top_k, std::ssize(best));
+  std::ranges::partial_sort(best, best.begin() + count, [&](int32_t a, int32_t b) {
+    const float first = ranks[static_cast<size_t>(a)], second = ranks[static_cast<size_t>(b)];
+    return first > second || (!(first < second) && a < b);
+  });
+  for (const int32_t id : std::span(best).first(static_cast<size_t>(count)))
+    add(id, next.log_probability(id) - left);
+  for (const int32_t id : query.listed) {
+    add(id, query.renormalize && banned[static_cast<size_t>(id)] ? forbidden : next.log_probability(id) - left);
+    if (query.logits) logits_.push_back(log_probs_.back());
+  }
+}
+
+std::span<const Answer> EnsembleScorer::score(std::span<const Extension> extensions,
+                                              std::span<const Query> queries) {
+  require(extensions.size() == queries.size(), "{} extensions and {} queries", extensions.size(),
+          queries.size());
+  const Ensemble& ensemble = *workspace_.ensemble;
+  const auto vocab = static_cast<size_t>(ensemble.models.front()->config().target_vocab);
+  for (const Query& query : queries) {
+    require(query.attention_layer < 0 && query.given_likeliest == 0,
+            "an ensemble has no attention, and no likeliest tokens in given places");
+    for (const auto& tokens : {query.banned, query.listed})
+      for (const int32_t token : tokens)
+        require(token >= 0 && token < static_cast<int64_t>(vocab), "token {} is not in the vocabulary of {}",
+                token, vocab);
+  }
+  ids_.clear(), log_probs_.clear(), logits_.clear(), given_.clear(), answers_.clear();
+  struct End {
+    size_t id, logit, given;
+  };
+  std::vector<End> ends;
+  // For each extension, the places before its given tokens, and its last one, among the tokens of all.
+  std::vector<int32_t> places;
+  std::vector<size_t> last_rows;
+  int32_t end_of_tokens = 0;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const auto tokens = static_cast<int32_t>(extensions[i].tokens.size()),
+               given = static_cast<int32_t>(queries[i].given);
+    require(given < tokens, "{} tokens are given, but the extension has {}", given, tokens);
+    end_of_tokens += tokens;
+    for (int32_t place = end_of_tokens - given - 1; place < end_of_tokens; ++place) places.push_back(place);
+    last_rows.push_back(places.size() - 1);
+  }
+  Context context(workspace_.backend, workspace_.arena);
+  std::vector<Tensor> states;  // of all tokens of the extensions, from each model
+  for (const auto& state : states_) states.push_back(state->extend(extensions, context));
+  for (size_t begin = 0; begin < places.size(); begin += rows_at_once) {
+    const size_t count = std::min(rows_at_once, places.size() - begin);
+    std::vector<std::vector<float>> logits;  // of each model, [count, vocab]
+    for (size_t m = 0; m < states_.size(); ++m) {
+      Tensor asked = context.tensor(static_cast<int64_t>(count), states[m].cols(), states[m].dtype());
+      const Tensor rows = context.indices(std::span(places).subspan(begin, count));
+      context.backend().run(kernel::GatherRows{asked.view(), states[m].view(), rows.ids()});
+      logits.push_back(ops::logits(context, asked, ensemble.models[m]->output()).to_floats(context.backend()));
+    }
+    for (size_t row = 0; row < count; ++row) {
+      const size_t i = ends.size();  // of the extension
+      std::vector<std::span<const float>> own;
+      for (std::vector<float>& of_model : logits) {
+        const std::span<float> all = std::span(of_model).subspan(row * vocab, vocab);
+        forbid_others(all, shortlists_[static_cast<size_t>(extensions[i].request)]);
+        own.push_back(all);
+      }
+      Together next(ensemble, std::move(own));
+      const size_t left = last_rows[i] - (begin + row);  // rows of this extension after this one
+      if (left > 0) {
+        given_.push_back(next.log_probability(extensions[i].tokens.last(left)[0]));
+        continue;
+      }
+      answer(queries[i], next);
+      ends.push_back({ids_.size(), logits_.size(), given_.size()});
+    }
+  }
+  End begin{};
+  for (const End& end : ends) {
+    answers_.push_back({.ids = std::span(ids_).subspan(begin.id, end.id - begin.id),
+                        .log_probs = std::span(log_probs_).subspan(begin.id, end.id - begin.id),
+                        .logits = std::span(logits_).subspan(begin.logit, end.logit - begin.logit),
+                        .given = std::span(given_).subspan(begin.given, end.given - begin.given)});
+    begin = end;
+  }
+  return answers_;
+}
+
+}  // namespace sixfold
