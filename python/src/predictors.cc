@@ -107,6 +107,9 @@ struct TranslateCall {
     if (!keywords.empty()) read(keywords);
     options.generation = generation;
     options.keep_symbols = line.keep_symbols.value_or(!imported);
+    require(!options.sample || (glossary.empty() && line.constraints.phrases.empty() &&
+                                line.constraints.banned_phrases.empty()),
+            "translate: sample draws translations, so that phrases, banned_phrases and glossary can't be kept");
     if (line.constraints.empty() && glossary.empty()) return;
     std::shared_ptr<const Glossary> known;
     if (!glossary.empty()) known = std::make_shared<const Glossary>(glossary);

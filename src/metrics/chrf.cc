@@ -121,15 +121,21 @@ double Chrf::score(std::span<const double> sums, int64_t /*outputs*/) const {
   return 100 * ((1 + factor) * precision * recall / (factor * precision + recall));
 }
 
-std::vector<std::vector<double>> chrf_of_each(std::span<const std::string> texts) {
+std::vector<std::vector<double>> chrf_of_each(std::span<const std::string> texts,
+                                              const std::function<void()>& between) {
   const ChrfOptions options;
   const Chrf metric(options);
   std::deque<Sentence> sentences;
-  for (const std::string& text : texts) sentences.emplace_back(text, options);
+  for (const std::string& text : texts) {
+    between();
+    sentences.emplace_back(text, options);
+  }
   std::vector<std::vector<double>> scores(texts.size());
   for (size_t i = 0; i < sentences.size(); ++i)
-    for (const Sentence& reference : sentences)
+    for (const Sentence& reference : sentences) {
+      between();
       scores[i].push_back(metric.score(compare(sentences[i], reference)));
+    }
   return scores;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,7 +46,9 @@ class Chrf : public Metric {
   ChrfOptions options_;
 };
 
-/// The chrF of each text with each as its reference, [text][reference], with the usual options.
-std::vector<std::vector<double>> chrf_of_each(std::span<const std::string> texts);
+/// The chrF of each text with each as its reference, [text][reference], with the usual options. Calls `between`
+/// again and again, which may throw to end it.
+std::vector<std::vector<double>> chrf_of_each(std::span<const std::string> texts,
+                                              const std::function<void()>& between);
 
 }  // namespace sixfold

@@ -21,23 +21,6 @@ int threads_of(const RuntimeOptions& options) {
   return options.threads == 0 ? available_threads() : options.threads;
 }
 
-/// Throws an input error that says why two models can't be an ensemble.
-void require_together(const ModelConfig& a, const std::string& of, const ModelConfig& b,
-                      const std::string& with) {
-  const auto need = [&](bool fits, std::string_view what) {
-    require(fits, "{} and {} can't translate together: {}", of, with, what);
-  };
-  need(b.has_encoder() && b.has_decoder() && !b.reads_images(), "the second is not a model that translates");
-  need(a.source_tokenizer_hash == b.source_tokenizer_hash &&
-           a.target_tokenizer_hash == b.target_tokenizer_hash && a.source_vocab == b.source_vocab &&
-           a.target_vocab == b.target_vocab,
-       "their tokenizers differ; train them with the same ones (tokenizer.source and tokenizer.target)");
-  need(a.eos == b.eos && a.unk == b.unk && a.decoder_start_token == b.decoder_start_token,
-       "their start, end or unknown tokens differ");
-  need(!b.limits_length() || (a.limits_length() && a.max_positions <= b.max_positions),
-       "the second has fewer positions; give it first");
-}
-
 }  // namespace
 
 ModelRuntime::ModelRuntime(const std::string& folder, const RuntimeOptions& options)
@@ -52,11 +35,13 @@ ModelRuntime::ModelRuntime(const std::string& folder, const RuntimeOptions& opti
 /// Loads the other models of the ensemble.
 void ModelRuntime::join(const RuntimeOptions& options) {
   const size_t count = options.ensemble.size() + 1;
+  if (count == 1) {
+    require(options.ensemble_weights.empty() && options.ensemble_mean == EnsembleMean::probabilities,
+            "ensemble_weights and ensemble_mean have no effect without an ensemble; leave them out");
+    return;
+  }
   require(options.ensemble_weights.empty() || options.ensemble_weights.size() == count,
           "ensemble_weights has {} numbers, but there are {} models", options.ensemble_weights.size(), count);
-  if (count == 1) return;
-  require(config().has_encoder() && config().has_decoder() && !config().reads_images(),
-          "{}: an ensemble is of models that translate; leave it out", folder_);
   check_ranges(options);
   ensemble_ = {.models = {model_.get()}, .weights = options.ensemble_weights, .mean = options.ensemble_mean};
   ensemble_.weights.resize(count, 1);
@@ -64,7 +49,7 @@ void ModelRuntime::join(const RuntimeOptions& options) {
   for (double& weight : ensemble_.weights) weight /= sum;
   for (const std::string& folder : options.ensemble) {
     others_.push_back(load_packed_model(folder, model_->backend(), options.weights));
-    require_together(config(), folder_, others_.back()->config(), folder);
+    require_together({config(), folder_}, {others_.back()->config(), folder});
     ensemble_.models.push_back(others_.back().get());
   }
 }

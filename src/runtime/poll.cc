@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/error.h"
+
 namespace sixfold {
 namespace {
 
@@ -15,6 +17,11 @@ Poll::~Poll() { innermost = outer_; }
 
 void Poll::now() {
   if (innermost) innermost->work_();
+}
+
+void Poll::now(const std::stop_token& cancel) {
+  now();
+  if (cancel.stop_requested()) throw Cancelled();
 }
 
 }  // namespace sixfold

@@ -1,12 +1,14 @@
 #pragma once
 #include <functional>
+#include <stop_token>
 
 namespace sixfold {
 
 /// What this thread is to do now and then while it calls predictors, for as long as the object exists: between
-/// steps of decoding and between tasks, and while it waits for other threads, at least every 0.2 s. It is for
-/// threads that others need, such as Python's main thread, which handles signals. `work` may call predictors
-/// itself, and must not throw. Of several objects, the one made last counts.
+/// texts that are read, steps of decoding and tasks, and every 0.2 s while it waits for other threads. It is
+/// for threads that others need, such as Python's main thread, which handles signals. `work` may call
+/// predictors itself, and must not throw; subnormal numbers may count as zero in it. Of several objects, the
+/// one made last counts.
 class Poll {
  public:
   explicit Poll(std::function<void()> work);
@@ -16,6 +18,8 @@ class Poll {
 
   /// Does the work of this thread, if there is any.
   static void now();
+  /// The same; then throws `Cancelled` if stop was requested.
+  static void now(const std::stop_token& cancel);
 
  private:
   const std::function<void()> work_;

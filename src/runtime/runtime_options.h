@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "model/ensemble_mean.h"
+#include "model/ensemble_rules.h"
 #include "model/weight_type.h"
 
 namespace sixfold {
@@ -33,7 +33,7 @@ inline void visit(OptionVisitor& v, RuntimeOptions& o) {
   v.field("ensemble", o.ensemble,
           "folders of other models with the same tokenizers, which say together with this one what comes next");
   v.field("ensemble_weights", o.ensemble_weights,
-          "weights of the model and of those of the ensemble; empty: equal ones", above(0));
+          "weights of the model and of those of the ensemble; empty: equal ones", between(1e-6, 1e6));
   v.field("ensemble_mean", o.ensemble_mean, "what the models of an ensemble are averaged by");
 }
 

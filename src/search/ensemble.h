@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/decoding_state.h"
-#include "model/ensemble_mean.h"
+#include "model/ensemble_rules.h"
 
 namespace sixfold {
 

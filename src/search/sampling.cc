@@ -145,8 +145,9 @@ std::vector<Hypothesis> Samples::take_best() {
   for (Sampling& output : outputs_) {
     std::vector<Hypothesis> one = output.take_best();
     if (one.empty()) return {};
-    const int end = one[0].reason == FinishReason::end_token ? 1 : 0;
-    one[0].score = score_of(rules_, one[0].log_probability, static_cast<int>(one[0].ids.size()) + end);
+    const int end = one[0].reason == FinishReason::end_token ? 1 : 0,
+              length = static_cast<int>(one[0].ids.size()) + end;
+    one[0].score = score_of(rules_, one[0].log_probability, std::max(length, 1));
     all.push_back(std::move(one[0]));
   }
   std::ranges::stable_sort(all, std::greater(), &Hypothesis::score);

@@ -248,7 +248,7 @@ TEST_F(Translate, SeveralModelsTranslateTogether) {
   EXPECT_EQ(
       translate(text, tsv + "--threads 2 --batch-tokens 8 --ensemble " + second + " --ensemble " + third).text,
       three);
-  EXPECT_EQ(texts_of(translate(text, tsv + "--ensemble-weights 1e-9,1 --ensemble " + second).text),
+  EXPECT_EQ(texts_of(translate(text, tsv + "--ensemble-weights 1e-6,1e6 --ensemble " + second).text),
             shell("printf 'a b c\\nh\\n\\nb a\\n' | " SIXFOLD_BINARY " translate " + second).text);
   EXPECT_NE(translate(text, tsv + "--ensemble-mean log_probabilities --ensemble " + second + " " + third).text,
             three);
@@ -260,7 +260,18 @@ TEST_F(Translate, SeveralModelsTranslateTogether) {
   expect_error(refused(folder_ / "nowhere"), "there is no file or folder of that name");
   expect_error(refused(second + " --ensemble-weights 1"),
                "ensemble_weights has 1 numbers, but there are 2 models");
-  expect_error(refused(second + " --ensemble-weights 1,0"), "--ensemble-weights: expected a number above 0");
+  expect_error(refused(second + " --ensemble-weights 1,0"), "--ensemble-weights: expected a number from 1e-06");
+  expect_error(refused(second + " --ensemble-weights 1e308,1e308"),
+               "--ensemble-weights: expected a number from");
+  expect_error(refused(second + " --beam-size 1 --repetition-penalty 1.5"),
+               "repetition_penalty is 1.5, but an ensemble");
+  expect_error(refused(second + " --sample --repetition-penalty 1.5"),
+               "repetition_penalty is 1.5, but an ensemble");
+  expect_error(refused(folder_ / "nowhere --part 1/2"), "there is no file or folder of that name");
+  expect_error(shell(program_ + " --ensemble-mean log_probabilities --input " + input),
+               "have no effect without an ensemble");
+  expect_error(shell(program_ + " --ensemble-weights 1 --input " + input),
+               "have no effect without an ensemble");
   expect_error(refused(second + " --ensemble-weights inf,1"), "--ensemble-weights");
   for (const char* option : {"--alignments", "--token-scores --format tsv", "--confidence --format tsv",
                              "--attention --format json", "--replace-unknown true", "--coverage-penalty 0.1"})
@@ -293,7 +304,12 @@ TEST_F(Translate, DrawsTranslations) {
   };
   expect_error(refused("--sample --beam-size 2"), "beam_size has no effect");
   expect_error(refused("--top-p 0.9"), "top_p has no effect");
-  expect_error(refused("--sample --constraints " + input), "no phrases can be asked for");
+  expect_error(refused("--seed 5"), "seed has no effect");
+  for (const char* option : {"--constraints ", "--avoid ", "--glossary "})
+    expect_error(refused(std::string("--sample ") + option + input), "--sample draws translations");
+  EXPECT_EQ(
+      translate("a b", "--sample --normalization length --length-penalty 1 --max-length 1 --format tsv").text,
+      "1\t1\t0.000000\t\n");
   expect_error(refused("--mbr 2 --n-best 3"), "mbr chooses among 2");
   expect_error(refused("--mbr 1001"), "--mbr");
   expect_error(refused("--sample --top-p 0"), "--top-p");

@@ -237,7 +237,7 @@ def test_models_translate_together(translator, models):
         same.score(["a"], ["b"])
     with pytest.raises(sixfold.Error, match="an ensemble tells no"):
         same.translate("a", tokens=True)
-    with pytest.raises(sixfold.Error, match="can't translate together"):
+    with pytest.raises(sixfold.Error, match="language_model: an ensemble is of models that translate"):
         sixfold.Translator(models / "translation", ensemble=[str(models / "language_model")])
     with pytest.raises(sixfold.Error, match="an ensemble is of models that translate"):
         sixfold.Generator(models / "language_model", ensemble=[str(models / "language_model")])
@@ -251,8 +251,23 @@ def test_translations_are_drawn(translator, models):
     assert translator.translate("a b", sample=True, mbr=4).text
     with pytest.raises(sixfold.Error, match="sample"):
         translator.score(["a"], ["b"], sample=True)
+    with pytest.raises(sixfold.Error, match="sample draws translations, so that phrases"):
+        translator.translate("a", sample=True, glossary={"zzz": "y"})
     with pytest.raises(sixfold.Error, match="temperature has no effect"):
         translator.translate("a", temperature=0.5)
+
+
+def test_signals_are_handled_while_texts_are_read(models):
+    classifier = sixfold.Classifier(models / "classification", threads=1)
+    before = signal.signal(signal.SIGALRM, lambda *_: 1 / 0)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(ZeroDivisionError):
+            classifier.classify(["a good film with a long story, and a bad end " * 20] * 100_000)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert classifier.classify("a good film").label in classifier.labels
 
 
 @pytest.mark.parametrize("on_text", [None, lambda *_: None])

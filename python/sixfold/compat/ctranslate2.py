@@ -136,9 +136,10 @@ class Translator:
         threads = inter_threads * intra_threads  # 0: all that there are
         self._options = {"threads": threads, "precision": self._precision}
         self._threads = inter_threads
-        self._executor: tuple[int, ThreadPoolExecutor] | None = None  # with the process that has its threads
+        self._executor: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
-        self._active = self._queued = 0  # batches
+        self._process = os.getpid()  # whose batches are counted
+        self._active = self._queued = 0
         self._model: Model | None = Model(self._folder, self._options)
 
     device = "cpu"
@@ -335,12 +336,14 @@ class Translator:
                     self._active -= 1
 
         with self._lock:
+            if self._process != os.getpid():  # which was forked, and has no threads and batches of its parent
+                self._process, self._executor, self._active, self._queued = os.getpid(), None, 0, 0
             self._active += 1
             self._queued += 1
             if wrapper is not None:
-                if self._executor is None or self._executor[0] != os.getpid():
-                    self._executor = os.getpid(), ThreadPoolExecutor(self._threads)
-                batch = self._executor[1].submit(counted)
+                if self._executor is None:
+                    self._executor = ThreadPoolExecutor(self._threads)
+                batch = self._executor.submit(counted)
                 return [wrapper(batch, place) for place in range(count)]
         return counted()
 

@@ -7,6 +7,7 @@
 #include "data/class_dataset.h"
 #include "data/lines.h"
 #include "runtime/model_runtime.h"
+#include "runtime/poll.h"
 #include "runtime/source_batches.h"
 #include "tasks/classification/settings.h"
 #include "tasks/kit/image_values.h"
@@ -60,9 +61,11 @@ std::vector<Classification> classify_all(ModelRuntime& model, std::span<const st
                                          std::span<const Item> items, const ClassifyOptions& options) {
   std::vector<Classification> results(items.size());
   SourceBatches packed(model.batch_tokens(), model.config().source_ids_per_row());
-  for (size_t i = 0; i < items.size(); ++i)
+  for (size_t i = 0; i < items.size(); ++i) {
+    Poll::now(options.cancel);
     if (const std::vector<int32_t> ids = encode(model, items[i], results[i]); !ids.empty())
       packed.add(static_cast<int32_t>(i), ids);
+  }
   const std::vector<Batch> batches = packed.take();
   model.run(batches.size(), options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
     classify_batch(workspace, batches[i], labels, results);

@@ -8,6 +8,7 @@
 #include "data/lines.h"
 #include "model/position_encodings.h"
 #include "runtime/model_runtime.h"
+#include "runtime/poll.h"
 #include "runtime/source_batches.h"
 #include "tasks/embedding/settings.h"
 
@@ -87,9 +88,11 @@ std::vector<TextEmbedding> Embedder::embed(std::span<const std::string> texts,
   const auto arrival = DecodingStatistics::Clock::now();
   std::vector<TextEmbedding> results(texts.size());
   SourceBatches packed(model().batch_tokens(), config().source_ids_per_row());
-  for (size_t i = 0; i < texts.size(); ++i)
+  for (size_t i = 0; i < texts.size(); ++i) {
+    Poll::now(options.cancel);
     if (const std::vector<int32_t> ids = encode(model(), texts[i], results[i]); !ids.empty())
       packed.add(static_cast<int32_t>(i), ids);
+  }
   const std::vector<Batch> batches = packed.take();
   model().run(batches.size(), options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
     const Running running(model().engine().statistics(), arrival, batches[i]);

@@ -152,7 +152,8 @@ void GenerationJob::add_restrictions(auto& plan) const {
 }
 
 std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
-  auto plan = std::make_shared<SamplingPlan>(model_.config(), model_.config().generation, how_.draw, options_.seed);
+  auto plan =
+      std::make_shared<SamplingPlan>(model_.config(), model_.config().generation, how_.draw, options_.seed);
   plan->ends = how_.ends;
   plan->likeliest = options_.likeliest.value_or(0);
   plan->shows_prompt = options_.prompt_tokens;

@@ -9,6 +9,7 @@
 #include "data/class_dataset.h"
 #include "data/lines.h"
 #include "runtime/model_runtime.h"
+#include "runtime/poll.h"
 #include "runtime/source_batches.h"
 #include "tasks/masked_language_model/config.h"
 #include "text/masked_text.h"
@@ -60,10 +61,13 @@ class FillJob {
     std::vector<Work> works(texts.size());
     SourceBatches packed(model_.batch_tokens(), 1);
     for (size_t i = 0; i < texts.size(); ++i) try {
+        Poll::now(options.cancel);
         const MaskedText encoded = encode(texts[i], results[i]);
         if (results[i].error) continue;
         add(encoded, i, packed);
         works[i].masks = encoded.masks;
+      } catch (const Cancelled&) {
+        throw;
       } catch (const Error& error) {
         results[i].error = error.what();
       }

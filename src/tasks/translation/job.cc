@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "runtime/poll.h"
 #include "tasks/translation/confidence.h"
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/least_risk.h"
@@ -38,7 +39,8 @@ void check_sampling(const TranslateOptions& o) {
   require(o.mbr <= o.beam_size.value_or(o.mbr),
           "mbr is {}, but beam_size is {}, and a search finds no more; leave it out", o.mbr,
           o.beam_size.value_or(0));
-  const std::vector<std::string> drawing = differing_keys(write_options(o.draw), write_options(DrawOptions()));
+  std::vector<std::string> drawing = differing_keys(write_options(o.draw), write_options(DrawOptions()));
+  if (o.seed != TranslateOptions().seed) drawing.emplace_back("seed");
   require(drawing.empty(), "{} has no effect, since translations are searched for; leave it out, or set sample",
           drawing.empty() ? "" : drawing[0]);
 }
@@ -52,6 +54,12 @@ SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& 
                     .n_best = options.candidates(),
                     .batch_tokens = model.batch_tokens(options.batch_tokens),
                     .shortlist = shortlist};
+  require(
+      !model.is_ensemble() || how.rules.repetition_penalty == 1 || (!options.sample && how.rules.beam_size > 1),
+      "repetition_penalty is {}, but an ensemble has no logits, which samples and greedy search change by it; "
+      "set it "
+      "to 1",
+      how.rules.repetition_penalty);
   require(!model.is_ensemble() || how.rules.coverage_penalty == 0,
           "coverage_penalty is {}, but an ensemble has no attention; set it to 0", how.rules.coverage_penalty);
   if (options.sample) how.drawn = DrawnOutputs{options.draw, options.seed};
@@ -252,7 +260,7 @@ std::vector<Hypothesis> TranslationJob::chosen(std::vector<Hypothesis> best_firs
     texts.push_back(
         {replace_invalid_utf8(model_.target().decode(one.ids)), options_.sample ? 0 : one.log_probability});
   std::vector<Hypothesis> least_risk;
-  for (const size_t i : by_risk(texts)) {
+  for (const size_t i : by_risk(texts, [this] { Poll::now(options_.cancel); })) {
     if (std::ssize(least_risk) == options_.n_best) break;
     least_risk.push_back(std::move(best_first[i]));
   }

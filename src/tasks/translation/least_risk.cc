@@ -10,7 +10,7 @@
 
 namespace sixfold {
 
-std::vector<size_t> by_risk(std::span<const LikelyText> texts) {
+std::vector<size_t> by_risk(std::span<const LikelyText> texts, const std::function<void()>& between) {
   double largest = 0;
   for (size_t i = 0; i < texts.size(); ++i)
     largest = i == 0 ? texts[i].log_weight : std::max(largest, texts[i].log_weight);
@@ -18,7 +18,7 @@ std::vector<size_t> by_risk(std::span<const LikelyText> texts) {
   for (const LikelyText& one : texts) weights[one.text] += std::exp(one.log_weight - largest);
   std::vector<std::string> different;
   for (const auto& [text, weight] : weights) different.push_back(text);
-  const std::vector<std::vector<double>> scores = chrf_of_each(different);
+  const std::vector<std::vector<double>> scores = chrf_of_each(different, between);
   std::map<std::string, double> gains;
   for (size_t i = 0; i < different.size(); ++i)
     for (size_t j = 0; j < different.size(); ++j) gains[different[i]] += weights[different[j]] * scores[i][j];

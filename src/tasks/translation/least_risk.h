@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,9 @@ struct LikelyText {
 
 /// The places of texts in the order of their risk, the least first: 1 less the mean of the chrF of a text with
 /// each of the texts as its reference, by their weights (minimum Bayes risk: Kumar and Byrne 2004; with
-/// samples: Eikema and Aziz 2020). Of texts with equal risks the first comes first.
-std::vector<size_t> by_risk(std::span<const LikelyText> texts);
+/// samples: Eikema and Aziz 2020). Of texts with equal risks the first comes first. `between` is called again
+/// and again, and may throw to end it.
+std::vector<size_t> by_risk(
+    std::span<const LikelyText> texts, const std::function<void()>& between = [] {});
 
 }  // namespace sixfold

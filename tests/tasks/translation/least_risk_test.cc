@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "metrics/chrf.h"
 
 namespace sixfold {
@@ -32,6 +33,16 @@ TEST(LeastRisk, IsTheHighestExpectedChrf) {
   for (size_t i = 1; i < order.size(); ++i)
     EXPECT_GE(gain(texts[order[i - 1]], texts) + 1e-9, gain(texts[order[i]], texts));
   EXPECT_TRUE(by_risk({}).empty());
+}
+
+TEST(LeastRisk, CanBeEnded) {
+  int calls = 0;
+  EXPECT_THROW(by_risk(std::vector<LikelyText>{{"a", 0}, {"b", 0}, {"c", 0}},
+                       [&] {
+                         if (++calls == 5) throw Cancelled();
+                       }),
+               Cancelled);
+  EXPECT_EQ(calls, 5);
 }
 
 TEST(LeastRisk, LikelierTextsCountMore) {

@@ -61,6 +61,11 @@ void check_constraints(const TranslateSettings& settings) {
   const std::vector<std::string> paths = settings.constraints.all();
   require(std::find(paths.begin(), paths.end(), "-") == paths.end(),
           "standard input is for the lines to translate; give a file of constraints its name");
+  const ConstraintPaths& given = settings.constraints;
+  require(
+      !settings.options.sample || (given.constraints.empty() && given.avoid.empty() && given.glossary.empty()),
+      "--sample draws translations, so that --constraints, --avoid and --glossary can't be kept; leave them "
+      "out");
 }
 
 }  // namespace
@@ -190,6 +195,7 @@ int run(const TranslateSettings& settings, Processes& processes) {
                              !settings.writer.details.layer || counts_coverage(settings));
   check_markup(settings);
   check_constraints(settings);
+  for (const std::string& folder : settings.runtime.ensemble) load_model_config(folder);
   require(settings.part.empty() || processes.size() == 1,
           "--part is for processes that don't know each other; leave it out with a launcher of MPI");
   const bool begun = settings.paths.output != "-" && TranslationParts(settings.paths.output).exist();

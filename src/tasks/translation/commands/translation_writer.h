@@ -40,8 +40,8 @@ void check(const WriterOptions& options, bool uses_layer = false);
 ///   tsv    line number, rank, score, text; with token scores a column of token:score, with alignments and
 ///          confidence one more for each
 ///   json   an array of the objects of jsonl
-///   moses  line number from 0 ||| text ||| logprob= log-probability ||| score, and alignments after another
-///   ||| jsonl  {"line": 1, "source": ..., "translations": [{"text", "score", "log_probability", ...}]}
+///   moses  line number from 0 ||| text ||| logprob= log-probability ||| score, and more bars with alignments
+///   jsonl  {"line": 1, "source": ..., "translations": [{"text", "score", "log_probability", ...}]}
 class TranslationWriter {
  public:
   /// In the text format each input line gives `n_best` lines; the last ones are empty if there are fewer
