@@ -32,7 +32,8 @@ void check_files(const std::vector<CorpusFiles>& files) {
 
 std::string name_of(const CorpusFiles& f) { return f.tsv.empty() ? f.source + ", " + f.target : f.tsv; }
 
-std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, const std::string& key) {
+std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, const std::string& key,
+                                      const std::string& source_language, const std::string& target_language) {
   std::vector<CorpusFiles> files;
   for (size_t i = 0; i < names.size();) {
     const std::string& name = names[i];
@@ -41,8 +42,19 @@ std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, con
       ++i;
       continue;
     }
+    if (is_tmx(name)) {
+      require(!source_language.empty() && !target_language.empty(),
+              "{}: {} has texts in several languages; say which are the sources and the targets, by "
+              "data.source_language and data.target_language of a config, or by --source-language and "
+              "--target-language of sixfold corpus",
+              key, name);
+      files.push_back({.tsv = name, .source_language = source_language, .target_language = target_language});
+      ++i;
+      continue;
+    }
     require(i + 1 < names.size(),
-            "{}: {} has no target file; alternate source and target files, or give .tsv files", key, name);
+            "{}: {} has no target file; alternate source and target files, or give .tsv or .tmx files", key,
+            name);
     files.push_back({.source = name, .target = names[i + 1]});
     i += 2;
   }
@@ -80,9 +92,15 @@ bool PairReader::next_of_all(std::string& source, std::string& target, std::stri
 }
 
 bool PairReader::read_line_pair(std::string& source, std::string& target, bool& valid) {
-  for (;; source_.reset(), target_.reset(), ++text_) {
+  for (;; source_.reset(), target_.reset(), memory_.reset(), ++text_) {
     if (text_ == files_.size()) return false;
     const CorpusFiles& files = files_[text_];
+    if (is_tmx(files.tsv)) {
+      if (!memory_)
+        memory_ = std::make_unique<TmxReader>(files.tsv, files.source_language, files.target_language);
+      if (memory_->next(source, target)) return true;
+      continue;
+    }
     if (!source_) {
       source_ = std::make_unique<LineReader>(files.tsv.empty() ? files.source : files.tsv);
       if (files.tsv.empty()) target_ = std::make_unique<LineReader>(files.target);
@@ -133,7 +151,12 @@ double PairReader::part_read() const {
     const auto bytes = static_cast<double>(std::filesystem::file_size(path, ignored));
     if (ignored) continue;
     all += bytes;
-    read += i < text_ ? bytes : i == text_ && source_ ? bytes * source_->part_read() : 0;
+    const double part = i < text_   ? 1
+                        : i > text_ ? 0
+                        : memory_   ? memory_->part_read()
+                        : source_   ? source_->part_read()
+                                    : 0;
+    read += bytes * part;
   }
   return all > 0 ? read / all : 0;
 }

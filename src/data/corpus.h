@@ -9,14 +9,16 @@
 #include "base/log.h"
 #include "data/corpus_report.h"
 #include "data/lines.h"
+#include "data/tmx.h"
 
 namespace sixfold {
 
 /// The files of one parallel text: a source and a target file in which line n of one is the translation of line
-/// n of the other, or one file with both as tab-separated columns. Each may be gzipped.
+/// n of the other, or one file with both: tab-separated columns, or TMX (`is_tmx`). Each may be gzipped.
 struct CorpusFiles {
   std::string source, target;
-  std::string tsv;  ///< given instead of source and target
+  std::string tsv;                                         ///< given instead of source and target; may be TMX
+  std::string source_language = {}, target_language = {};  ///< of the pairs of TMX
 };
 
 /// Pairs of lines: `target[i]` is the translation of `source[i]`.
@@ -35,7 +37,7 @@ struct Corpus {
 /// Reads the pairs of parallel texts, one after the other. Pairs with a blank side are dropped, as are those
 /// that are not valid UTF-8 if `invalid` says so. Throws an input error with file and line if a file is
 /// missing, the two sides have different numbers of lines, a line of a TSV file has no second column, text is
-/// not valid UTF-8, or a gzip stream is damaged.
+/// not valid UTF-8, or a gzip stream is damaged, and as `TmxReader`.
 class PairReader {
  public:
   /// Checks that all files exist and may be read, before any is read.
@@ -51,7 +53,7 @@ class PairReader {
   /// The share of all bytes that was read, from 0 to 1.
   double part_read() const;
   /// The place of the pair that was read last: "train.en:17".
-  std::string place() const { return source_->place(); }
+  std::string place() const { return memory_ ? memory_->place() : source_->place(); }
 
  private:
   bool read_line_pair(std::string& source, std::string& target, bool& valid);
@@ -62,11 +64,15 @@ class PairReader {
   CorpusReport report_;
   size_t text_ = 0;
   std::unique_ptr<LineReader> source_, target_;  ///< of the current text; a TSV file uses only the first
+  std::unique_ptr<TmxReader> memory_;            ///< the current text, if it is TMX
 };
 
-/// The texts of a flat list: source, target, source, target, ..., or .tsv files. Throws an input error that
-/// names `key` if a file has no counterpart.
-std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, const std::string& key);
+/// The texts of a flat list: source, target, source, target, ..., or .tsv and .tmx files, the latter with pairs
+/// between two languages. Throws an input error that names `key` if a file has no counterpart, or if the
+/// languages of a TMX file are not known.
+std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, const std::string& key,
+                                      const std::string& source_language = {},
+                                      const std::string& target_language = {});
 
 /// The name of a text for messages: "train.en, train.de".
 std::string name_of(const CorpusFiles& files);

@@ -186,6 +186,12 @@ std::string LineReader::rest() {
   return std::exchange(buffer_, {}).substr(std::exchange(used_, 0));
 }
 
+std::string LineReader::part() {
+  at_end();  // waits for what comes
+  searched_ = 0;
+  return std::exchange(buffer_, {}).substr(std::exchange(used_, 0));
+}
+
 bool LineReader::ready(std::chrono::milliseconds patience) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds least{20};  // to read what is there

@@ -56,6 +56,8 @@ class LineReader {
   bool next(std::string& line);
   /// Reads all that is left, as it is: with its line ends, decompressed. Throws as `next`.
   std::string rest();
+  /// Reads some of what is left, as it is, decompressed; nothing at the end. Throws as `next`.
+  std::string part();
   /// Whether `next` can return without waiting for input; waits at most about `patience`, also where
   /// a line comes bit by bit.
   bool ready(std::chrono::milliseconds patience);

@@ -105,8 +105,17 @@ std::string as_text(const CorpusReport& report, const char* unit) {
   return text + histogram(report);
 }
 
-/// The files of a cleaned text: those of the original, by name and kind, in a new folder, and dropped.tsv. All
-/// appear at `close`.
+std::vector<CorpusFiles> files_of(const CorpusSettings& settings) {
+  const PairLanguages& languages = settings.cleaning.languages;
+  require(
+      !settings.clean.empty() || (languages.source.empty() && languages.target.empty()) ||
+          std::ranges::any_of(settings.files, is_tmx),
+      "--source-language and --target-language have no effect without --clean or a .tmx file; leave them out");
+  return corpus_files(settings.files, "files", languages.source, languages.target);
+}
+
+/// The files of a cleaned text: those of the original, by name and kind, in a new folder, and dropped.tsv. TMX
+/// becomes TSV. All appear at `close`.
 class CleanedFiles {
  public:
   CleanedFiles(const std::string& folder, const std::vector<CorpusFiles>& texts,
@@ -138,7 +147,8 @@ class CleanedFiles {
 
  private:
   TextOutput* add(const std::string& input, const std::vector<std::string>& inputs) {
-    const std::string name = std::filesystem::path(input).filename().string();
+    std::string name = std::filesystem::path(input).filename().string();
+    if (is_tmx(name)) name.replace(name.rfind(".tmx"), 4, ".tsv");
     auto& file = files_[name];
     require(
         !file,
@@ -183,7 +193,7 @@ std::string as_text(const CleanReport& report) {
 }
 
 void clean(const CorpusSettings& settings) {
-  const std::vector<CorpusFiles> files = corpus_files(settings.files, "files");
+  const std::vector<CorpusFiles> files = files_of(settings);
   CleanOptions options = settings.cleaning;
   options.invalid = settings.options.invalid;
   options.threads = available_threads();
@@ -203,7 +213,7 @@ void run(const CorpusSettings& settings) {
   if (!settings.model.empty()) tokenizers = open_text_model(settings.model).tokenizers;
   MeasureOptions options = settings.options;
   options.encode.threads = available_threads();
-  const CorpusReport report = measure_corpus(corpus_files(settings.files, "files"), tokenizers, options);
+  const CorpusReport report = measure_corpus(files_of(settings), tokenizers, options);
   TextOutput output("-");
   output.write(settings.json ? to_json_text(report) : as_text(report, tokenizers ? "token" : "word"));
   output.close();
@@ -218,7 +228,7 @@ void add_corpus(CLI::App& app) {
                                           "pairs that training would drop; or clean it");
   command
       .add_option("files", settings->files,
-                  "alternately a source and a target file, or .tsv files; each may be gzipped")
+                  "alternately a source and a target file, or .tsv or .tmx files; each may be gzipped")
       ->type_name("FILE")
       ->required();
   command.add_option("--model", settings->model, "measure lengths in tokens of this model instead of words")
@@ -249,12 +259,14 @@ void add_corpus(CLI::App& app) {
                    "a rule that is not applied; may be given several times")
       ->type_name("RULE")
       ->needs(clean);
-  add("--source-language", settings->cleaning.languages.source,
-      "code of the language of the sources, such as en (default: the end of the file's name, or the language "
-      "of most "
-      "lines)",
-      "LANGUAGE");
-  add("--target-language", settings->cleaning.languages.target, "the same of the targets", "LANGUAGE");
+  const auto add_language = [&](const char* flag, std::string& value, const std::string& help) {
+    command.add_option(flag, value, help)->type_name("LANGUAGE");
+  };
+  add_language(
+      "--source-language", settings->cleaning.languages.source,
+      "code of the language of the sources, such as en, which a .tmx file needs (default for --clean: the "
+      "end of the file's name, or the language of most lines)");
+  add_language("--target-language", settings->cleaning.languages.target, "the same of the targets");
   add("--part", settings->part,
       "clean only this part of the pairs, 3/10 for the third of ten; the files of all parts, one "
       "after the other, are those of the whole",

@@ -57,6 +57,26 @@ TEST_F(CorpusClean, WritesTheFilesAgainAndWhatItDropped) {
   EXPECT_EQ(output("json/a.en"), english_ + "A dog\nIt is a cat.\n");
 }
 
+/// The example of docs/text.md.
+TEST_F(CorpusClean, ReadsTranslationMemories) {
+  const std::string docs = read_file(SIXFOLD_SOURCE_DIR "/docs/text.md");
+  const auto block = [&](const std::string& fence, size_t from) {
+    const size_t begin = docs.find(fence + "\n", from) + fence.size() + 1;
+    return docs.substr(begin, docs.find("```", begin) - begin);
+  };
+  const size_t section = docs.find("\n## Translation memories\n");
+  write_file_atomically(folder_ / "memory.tmx", block("```xml", section));
+  const std::string command = "corpus $HERE/memory.tmx";
+  const Outcome outcome = sixfold(command + " --source-language en --target-language de --clean $HERE/clean");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(output("clean/memory.tsv"), block("\n```", docs.find("becomes `clean/memory.tsv`", section)));
+  EXPECT_EQ(read_file(folder_ / "memory.tmx"), block("```xml", section));
+  expect_holds(sixfold(command + " --source-language en --target-language de").text, "1 pair, 1 kept");
+  expect_error(sixfold(command), "--target-language");
+  expect_error(sixfold(command + " --source-language en --target-language fi"), "no unit has both en and fi");
+  expect_error(sixfold("corpus $HERE/raw/a.en $HERE/raw/a.de --source-language en"), "no effect");
+}
+
 TEST_F(CorpusClean, PartsAreTheWhole) {
   const std::string command = "corpus $HERE/raw/b.tsv $HERE/raw/a.en $HERE/raw/a.de --json --clean $HERE/";
   ASSERT_EQ(sixfold(command + "whole").status, 0);

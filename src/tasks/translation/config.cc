@@ -59,7 +59,7 @@ std::span<const SizeChoice> TranslationOptions::sizes() {
 }
 
 void validate(const TranslationOptions& o) {
-  validate_groups(o, "a source and a target file, or a .tsv file");
+  validate_groups(o, "a source and a target file, or a .tsv or .tmx file");
   require_encoder_and_decoder(o.model, "model");
   require(std::ranges::count(o.start.freeze, ModelPart::head) == 0,
           "start.freeze: a translation model has no head of its own; its output belongs to the embeddings");

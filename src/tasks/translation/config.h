@@ -25,7 +25,7 @@ struct EnumNames<Repeats> {
 
 /// The text of a run, and how it becomes batches.
 struct ParallelDataOptions : BatchOptions {
-  /// Alternately a source and a target file, or .tsv files with both; each may be gzipped.
+  /// Alternately a source and a target file, or .tsv or .tmx files with both; each may be gzipped.
   std::vector<std::string> train;
   std::vector<std::string> valid, test;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
@@ -40,7 +40,7 @@ struct ParallelDataOptions : BatchOptions {
 
 inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
   v.field("train", o.train,
-          "training text: alternately a source and a target file, or .tsv files; each may be gzipped");
+          "training text: alternately a source and a target file, or .tsv or .tmx files; each may be gzipped");
   v.field("valid", o.valid,
           "validation text, given in the same way; pairs that training would drop are left out; empty: no "
           "validation");
@@ -63,7 +63,8 @@ inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
   v.field("allow_unknown", o.allow_unknown,
           "train although more than a tenth of the tokens of a side are not in the vocabulary");
   v.field("source_language", o.source_language,
-          "code of the language of the sources, such as en or pt-BR, which is kept with the model");
+          "code of the language of the sources, such as en or pt-BR, which is kept with the model and chooses "
+          "the texts of .tmx files");
   v.field("target_language", o.target_language, "code of the language of the targets");
   visit(v, static_cast<BatchOptions&>(o));
 }

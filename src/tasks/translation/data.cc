@@ -21,6 +21,14 @@
 namespace sixfold {
 namespace {
 
+/// The settings that choose the pairs of TMX files; empty if there are none of these.
+std::string languages_of_pairs(const std::vector<CorpusFiles>& files) {
+  const auto memory = std::ranges::find_if(files, [](const CorpusFiles& text) { return is_tmx(text.tsv); });
+  return memory == files.end()
+             ? ""
+             : fmt::format(", from {} into {}", memory->source_language, memory->target_language);
+}
+
 /// Returns a reader of one side of the training text, to train a tokenizer on.
 TextReader side_of(const std::vector<CorpusFiles>& files, const TranslationOptions& options,
                    const TaskStart& start, bool source_side) {
@@ -123,7 +131,7 @@ void require_known(const CorpusReport& report) {
 }
 
 void read_training_text(TranslationData& result, const TranslationOptions& options, const TaskStart& start) {
-  const auto files = corpus_files(options.data.train, "data.train");
+  const auto files = files_of(options.data, options.data.train, "data.train");
   const ParallelDataOptions& data = options.data;
   require(data.weights.empty() || data.weights.size() == files.size(),
           "data.weights has {}, but data.train {}; give one weight for each text",
@@ -131,7 +139,7 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   const std::string store = encoded_data_of(start);
   const auto record = stored_text(store);
   result.layout = given_layout(options, start);
-  const std::string settings = store_settings(options, start, result.layout);
+  const std::string settings = store_settings(options, start, result.layout) + languages_of_pairs(files);
   if (is_stored(record, start, files, settings)) {
     verify_token_store(store, *record);
     result.record = *record;
@@ -163,7 +171,7 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
 }
 
 KeptText validation_text(const TranslationOptions& options, const TaskStart& start) {
-  const auto files = corpus_files(options.data.valid, "data.valid");
+  const auto files = files_of(options.data, options.data.valid, "data.valid");
   const std::string path = start.run + "/validation-text.json";
   if (start.resumed && std::filesystem::exists(path)) {
     KeptText kept = parse_kept_text(read_regular_file(path), path);
@@ -188,6 +196,11 @@ TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOp
   if (!data.source_language.empty()) settings.source_language = data.source_language;
   if (!data.target_language.empty()) settings.target_language = data.target_language;
   return settings;
+}
+
+std::vector<CorpusFiles> files_of(const ParallelDataOptions& data, const std::vector<std::string>& names,
+                                  const std::string& key) {
+  return corpus_files(names, key, data.source_language, data.target_language);
 }
 
 std::optional<Tokenizers> given_tokenizers(const TranslationOptions& options) {

@@ -23,6 +23,10 @@ struct TranslationData {
 /// What config.json of a run's model says of its task: that of `config`, with the languages of the text.
 TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOptions& data);
 
+/// The files of a key of the config: data.train, data.valid or data.test. Throws as `corpus_files`.
+std::vector<CorpusFiles> files_of(const ParallelDataOptions& data, const std::vector<std::string>& names,
+                                  const std::string& key);
+
 /// The tokenizers of a run that are there before it begins, those of start.model or of the files that the
 /// config names.
 std::optional<Tokenizers> given_tokenizers(const TranslationOptions& options);

@@ -148,9 +148,9 @@ OptionNode TranslationConfig::read_stored(OptionNode stored) const {
 
 std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop) const {
   const ParallelDataOptions& data = options_.data;
-  return check_parallel({.train = corpus_files(data.train, "data.train"),
-                         .valid = corpus_files(data.valid, "data.valid"),
-                         .test = corpus_files(data.test, "data.test"),
+  return check_parallel({.train = files_of(data, data.train, "data.train"),
+                         .valid = files_of(data, data.valid, "data.valid"),
+                         .test = files_of(data, data.test, "data.test"),
                          .invalid = data.invalid_utf8,
                          .languages = {data.source_language, data.target_language},
                          .tokenizers = given_tokenizers(options_),

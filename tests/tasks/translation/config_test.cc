@@ -142,9 +142,9 @@ TEST_F(TranslationConfigTest, ErrorsPointToTheirPlace) {
 }
 
 TEST_F(TranslationConfigTest, ContradictionsAreRefused) {
-  EXPECT_EQ(
-      refusal("train: {minutes: 5}"),
-      "CONFIG.yaml: data.train: there is no training data; give a source and a target file, or a .tsv file");
+  EXPECT_EQ(refusal("train: {minutes: 5}"),
+            "CONFIG.yaml: data.train: there is no training data; give a source and a target file, or a .tsv or "
+            ".tmx file");
   EXPECT_EQ(refusal("data: {train: a.tsv}"),
             "CONFIG.yaml: train: no limit ends the training; set train.updates, train.epochs or train.minutes");
   EXPECT_EQ(

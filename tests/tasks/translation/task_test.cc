@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "base/file.h"
+#include "data/corpus.h"
 #include "error_message.h"
 #include "parallel_text.h"
 #include "tasks/tasks.h"
@@ -151,6 +152,23 @@ TEST_F(TranslationTest, OtherTextIsNotTakenForThatOfTheRun) {
               open({{train, "00"}});
             }).find("is not the validation text of this run"),
             std::string::npos);
+}
+
+TEST_F(TranslationTest, TheLanguagesOfTheConfigChooseThePairsOfAMemory) {
+  const std::string lines_hash = open()->training_data().hash();
+  std::string memory = "<tmx><body>";
+  PairReader pairs(corpus_files(options_.data.train, "data.train"), InvalidUtf8::error);
+  for (std::string source, target; pairs.next(source, target);)
+    memory += "<tu><tuv lang=\"de\"><seg>" + target + "</seg></tuv><tuv lang=\"en\"><seg>" + source +
+              "</seg></tuv></tu>\n";
+  write_file_atomically(folder_ / "train.tmx", memory + "</body></tmx>");
+  options_.data.train = {folder_ / "train.tmx"};
+  expect_holds(error_message([&] { open(); }), "data.train: " + (folder_ / "train.tmx"));
+  options_.data.source_language = "en", options_.data.target_language = "de";
+  EXPECT_EQ(open()->training_data().hash(), lines_hash);
+  EXPECT_EQ(open()->training_data().size(), 50);
+  options_.data.source_language = "de", options_.data.target_language = "en";
+  EXPECT_NE(open()->training_data().hash(), lines_hash) << "the stored text is of other languages";
 }
 
 TEST_F(TranslationTest, SaysWhichKeysNameFiles) {
