@@ -11,6 +11,9 @@ constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<c
 constexpr char ascii_upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 constexpr bool is_ascii_letter(char c) { return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z'; }
 constexpr bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool is_ascii_punctuation(char c) {
+  return c > ' ' && c < '\x7F' && !is_ascii_letter(c) && !is_ascii_digit(c);
+}
 
 /// The value of a hexadecimal digit; -1 for other characters.
 constexpr int hex_digit(char c) {

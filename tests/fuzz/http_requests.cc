@@ -65,7 +65,7 @@ HttpRequest request_of(std::string_view bytes) {
     return request;
   }
   request.form = serve::parse_form(take(bytes, '\n'));
-  for (const char* name : {"a.srt", "a.html", "a.po", "a.txt"})
+  for (const char* name : {"a.srt", "a.vtt", "a.xlf", "a.md", "a.html", "a.po", "a.txt"})
     if (request.files.empty() && bytes.size() % 4 == static_cast<size_t>(name[2] % 4))
       request.files.push_back({"file", name, "", std::string(bytes)});
   return request;

@@ -17,6 +17,7 @@
 #include "data/lines.h"
 #include "data/question_reader.h"
 #include "data/sequence_store.h"
+#include "data/tmx.h"
 #include "data/token_corpus.h"
 #include "families/gguf_tokenizer.h"
 #include "families/json/sentence_piece_json.h"
@@ -48,8 +49,10 @@
 #include "tasks/question_answering/config.h"
 #include "tasks/translation/config.h"
 #include "tasks/translation/markup/fake_translators.h"
+#include "tasks/translation/markup/markdown_leaves.h"
 #include "tasks/translation/markup/po_messages.h"
 #include "tasks/translation/markup/translate_markup.h"
+#include "tasks/translation/markup/xliff_units.h"
 #include "text/characters.h"
 #include "text/chat_templates.h"
 #include "text/glossary.h"
@@ -335,6 +338,34 @@ void srt(Bytes bytes) {
   if (arrows_in(translated) != arrows_in(document)) __builtin_trap();
   if (translate_srt(translated, identity()) != translated) __builtin_trap();
 }
+/// Translations add no lines with an arrow, and what was translated can be read again.
+void vtt(Bytes bytes) {
+  const std::string document = text_of(bytes);
+  if (translate_webvtt(document, identity()) != document) __builtin_trap();
+  const std::string translated = translate_webvtt(document, reversed());
+  if (arrows_in(translated) != arrows_in(document)) __builtin_trap();
+  if (translate_webvtt(translated, identity()) != translated) __builtin_trap();
+}
+/// What was translated is XLIFF again, and needs no translation any more.
+void xliff(Bytes bytes) {
+  const std::string document = text_of(bytes);
+  read_xliff({translate_xliff(document, reversed()), "translated.xlf"});
+  const std::string translated = translate_xliff(document, identity());
+  if (translate_xliff(translated, reversed()) != translated) __builtin_trap();
+}
+/// A translation has the blocks of its document.
+void markdown(Bytes bytes) {
+  const std::string document = text_of(bytes);
+  if (translate_markdown(document, identity()) != document) __builtin_trap();
+  const std::string translated = translate_markdown(document, reversed());
+  if (read_markdown(translated).blocks != read_markdown(document).blocks) __builtin_trap();
+}
+void tmx(Bytes bytes) {
+  const MemoryFile file(bytes);
+  TmxReader reader(file.path(), "en", "de");
+  for (std::string source, target; reader.next(source, target);)
+    if (fault_of_text(source) || fault_of_text(target) || source.find('\n') != source.npos) __builtin_trap();
+}
 /// Messages stay as they are, but for translations that were missing.
 void po(Bytes bytes) {
   const std::string document = text_of(bytes);
@@ -449,6 +480,10 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"html", html},
                              FuzzTarget{"xml", xml},
                              FuzzTarget{"srt", srt},
+                             FuzzTarget{"vtt", vtt},
+                             FuzzTarget{"xliff", xliff},
+                             FuzzTarget{"markdown", markdown},
+                             FuzzTarget{"tmx", tmx},
                              FuzzTarget{"po", po},
                              FuzzTarget{"glossary", glossary},
                              FuzzTarget{"lines", lines},

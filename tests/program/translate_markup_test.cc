@@ -42,6 +42,19 @@ TEST_F(TranslateMarkup, TranslatesSubtitlesAndMessages) {
   const TextTranslator translate_texts = text_translator(translator, {});
   const std::string srt = "1\n00:00:01,000 --> 00:00:02,000\n<i>a b</i> c\nd\n\n";
   EXPECT_EQ(translate("--markup srt --input " + file("in.srt", srt)).text, translate_srt(srt, translate_texts));
+  const std::string vtt = "WEBVTT\n\n00:01.000 --> 00:02.000\n<v Bob>a <i>b</i>\nc\n";
+  EXPECT_EQ(translate("--markup vtt --input " + file("in.vtt", vtt)).text,
+            translate_webvtt(vtt, translate_texts));
+  expect_error(translate("--markup vtt --input " + file("bad.vtt", srt)), "bad.vtt, line 1");
+  const std::string xliff =
+      "<xliff version='1.2'><file><trans-unit><source>a <g id='1'>b</g></source></trans-unit></file></xliff>";
+  EXPECT_EQ(translate("--markup xliff --input " + file("in.xlf", xliff)).text,
+            translate_xliff(xliff, translate_texts));
+  expect_error(translate("--markup xliff --input " + file("bad.xlf", "<a/>")), "bad.xlf, line 1");
+  const std::string markdown = "# a *b*\n\n- c `d`\n";
+  EXPECT_EQ(translate("--markup markdown --input " + file("in.md", markdown)).text,
+            translate_markdown(markdown, translate_texts));
+  expect_error(translate("--markup markdown --input " + file("bad.md", "a\n\xFF")), "bad.md, line 2");
   const std::string po = "msgid \"a b %d\"\nmsgstr \"\"\n";
   EXPECT_EQ(translate("--markup po --input " + file("in.po", po)).text, translate_po(po, translate_texts));
   expect_error(translate("--markup srt --input " + file("bad.srt", "a\n")), "bad.srt, line 1");

@@ -43,6 +43,15 @@ TEST_F(FilesTest, AreTranslatedByTheirKind) {
           {{"q", "<p>a b</p>"}, {"source", "en"}, {"target", "de"}, {"format", "html"}}))["translatedText"]);
   const std::string times = "1\n00:00:01,000 --> 00:00:02,000\n";
   EXPECT_EQ(file("a.srt", times + "a b c\n"), times + translated("a b c") + "\n");
+  EXPECT_EQ(file("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\na b c\n"),
+            "WEBVTT\n\n00:01.000 --> 00:02.000\n" + translated("a b c") + "\n");
+  const std::string begin = "<xliff version=\"2.0\" srcLang=\"en\" trgLang=\"",
+                    source = "<source>a b c</source>";
+  EXPECT_EQ(file("a.xlf", begin + "de\"><unit><segment>" + source + "</segment></unit></xliff>"),
+            begin + "de\"><unit><segment state=\"translated\">" + source + "<target>" + translated("a b c") +
+                "</target></segment></unit></xliff>");
+  expect_refused(send("a.xliff", begin + "fr\"><unit/></xliff>"), 400, "into fr");
+  EXPECT_EQ(file("a.md", "```\ncode\n```\n\n# a b c\n"), "```\ncode\n```\n\n# " + translated("a b c") + "\n");
   EXPECT_EQ(file("a.po", "msgid \"d\"\nmsgstr \"x\"\n\nmsgid \"h g\"\nmsgstr \"\"\n").substr(0, 35),
             "msgid \"d\"\nmsgstr \"x\"\n\nmsgid \"h g\"\nm");
   const HttpAnswer answer = get(path_of(send("../../etc/passwd.txt", "a")));

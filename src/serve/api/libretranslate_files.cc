@@ -23,6 +23,10 @@ constexpr FileFormat formats[] = {{".txt", TextKind::plain, "text/plain; charset
                                   {".html", TextKind::html, "text/html; charset=utf-8"},
                                   {".htm", TextKind::html, "text/html; charset=utf-8"},
                                   {".srt", TextKind::srt, "application/x-subrip; charset=utf-8"},
+                                  {".vtt", TextKind::vtt, "text/vtt; charset=utf-8"},
+                                  {".xlf", TextKind::xliff, "application/xliff+xml; charset=utf-8"},
+                                  {".xliff", TextKind::xliff, "application/xliff+xml; charset=utf-8"},
+                                  {".md", TextKind::markdown, "text/markdown; charset=utf-8"},
                                   {".po", TextKind::po, "text/x-gettext-translation; charset=utf-8"},
                                   {".pot", TextKind::po, "text/x-gettext-translation; charset=utf-8"}};
 

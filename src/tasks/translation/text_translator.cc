@@ -1,5 +1,7 @@
 #include "tasks/translation/text_translator.h"
 
+#include "tasks/translation/settings.h"
+
 namespace sixfold {
 
 TextTranslator text_translator(const Translator& translator, TranslateOptions options) {
@@ -14,6 +16,12 @@ TextTranslator text_translator(const Translator& translator, TranslateOptions op
     return best;
   };
   translate.placeholder = [&translator, options] { return translator.placeholder(options); };
+  const auto known = settings_of<TranslationSettings>(translator.config());
+  const auto chosen = [](const std::string& given, const std::string& own) {
+    return given.empty() ? own : given;
+  };
+  translate.source_language = chosen(options.source_language, known.source_language);
+  translate.target_language = chosen(options.target_language, known.target_language);
   return translate;
 }
 

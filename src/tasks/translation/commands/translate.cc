@@ -24,11 +24,11 @@ namespace sixfold {
 
 template <>
 struct EnumNames<TextKind> {
-  static constexpr std::pair<TextKind, std::string_view> names[] = {{TextKind::plain, "none"},
-                                                                    {TextKind::html, "html"},
-                                                                    {TextKind::xml, "xml"},
-                                                                    {TextKind::srt, "srt"},
-                                                                    {TextKind::po, "po"}};
+  static constexpr std::pair<TextKind, std::string_view> names[] = {
+      {TextKind::plain, "none"},  {TextKind::html, "html"},
+      {TextKind::xml, "xml"},     {TextKind::srt, "srt"},
+      {TextKind::po, "po"},       {TextKind::vtt, "vtt"},
+      {TextKind::xliff, "xliff"}, {TextKind::markdown, "markdown"}};
 };
 
 namespace cli {
@@ -234,10 +234,10 @@ std::vector<GivenOption> given_options(CLI::App& command) {
 }
 
 void add_markup_options(CLI::App& command, TranslateSettings& settings) {
-  add_value_option(command, "--markup", settings.markup,
-                   "html, xml, srt (subtitles) or po (gettext): translate the whole input as one document, "
-                   "with its tags; none: "
-                   "translate lines");
+  add_value_option(
+      command, "--markup", settings.markup,
+      "html, xml, srt and vtt (subtitles), po (gettext), xliff or markdown: translate the whole input as one "
+      "document, with its tags; none: translate lines");
   const auto add_tags = [&](const std::string& option, std::vector<std::string>& tags,
                             const std::string& help) {
     command.add_option(option, tags, help)->delimiter(',')->type_name("TAG,...");

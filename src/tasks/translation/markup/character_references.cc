@@ -67,21 +67,32 @@ size_t CharacterReferences::length(std::string_view text) {
 }
 
 const std::string& CharacterReferences::decode(std::string_view reference) {
-  if (language_ == MarkupLanguage::plain) return plain_ = reference;
+  if (language_ == MarkupLanguage::plain ||
+      (language_ == MarkupLanguage::markdown && !reference.ends_with(';')))
+    return plain_ = reference;
   constexpr size_t most_kept = 4096;  // a document may have millions, all different
   const std::string key(reference);
   if (const auto found = decoded_.find(key); found != decoded_.end()) return found->second;
   if (decoded_.size() >= most_kept) decoded_.clear();
-  return decoded_[key] = language_ == MarkupLanguage::html ? decode_html(reference) : decode_xml(reference);
+  return decoded_[key] = language_ == MarkupLanguage::xml || language_ == MarkupLanguage::xliff
+                             ? decode_xml(reference)
+                             : decode_html(reference);
 }
 
 std::string CharacterReferences::decode_text(std::string_view text) {
   std::string result;
+  const bool backslashes = language_ == MarkupLanguage::markdown;
   while (!text.empty()) {
-    const size_t plain = std::min(text.find('&'), text.size());
+    const size_t plain = std::min(text.find_first_of(backslashes ? "&\\" : "&"), text.size());
     result += text.substr(0, plain);
     text.remove_prefix(plain);
     if (text.empty()) break;
+    if (text[0] == '\\') {
+      const size_t size = text.size() > 1 && is_ascii_punctuation(text[1]) ? 2 : 1;
+      result += text[size - 1];
+      text.remove_prefix(size);
+      continue;
+    }
     const size_t size = length(text);
     result += decode(text.substr(0, size));
     text.remove_prefix(size);
@@ -107,6 +118,25 @@ std::string escape_markup(std::string_view text) {
     else
       result +=
           is_xml_character(static_cast<uint32_t>(c)) ? text.substr(begin, i - begin) : replacement_character;
+  }
+  return result;
+}
+
+std::string escape_markdown(std::string_view text, char before) {
+  const auto is_alphanumeric = [](char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c < 0; };
+  const bool begins = before == '\n';
+  const size_t number = begins ? std::min(text.find_first_not_of("0123456789"), text.size()) : 0;
+  std::string result;
+  for (size_t i = 0; i < text.size(); before = text[i++]) {
+    const char c = text[i], after = i + 1 < text.size() ? text[i + 1] : ' ';
+    const bool escaped = std::string_view("\\*`[]<|~").find(c) != std::string_view::npos ||
+                         (c == '_' && !(is_alphanumeric(before) && is_alphanumeric(after))) ||
+                         (c == '&' && (is_ascii_letter(after) || after == '#')) ||
+                         (c == '#' && !is_alphanumeric(before)) || ((c == '(' || c == ':') && before == ']') ||
+                         (begins && i == 0 && std::string_view(">+-=").find(c) != std::string_view::npos) ||
+                         (number > 0 && i == number && (c == '.' || c == ')'));
+    if (escaped) result += '\\';
+    result += c;
   }
   return result;
 }

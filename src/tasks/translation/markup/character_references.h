@@ -5,8 +5,9 @@
 
 namespace sixfold {
 
-/// A plain document has no references: its text is what is written.
-enum class MarkupLanguage { html, xml, plain };
+/// A plain document has no references: its text is what is written. Cues, those of WebVTT, have those of HTML,
+/// and XLIFF has those of XML. Markdown has those of HTML that end in ";", and backslashes before signs.
+enum class MarkupLanguage { html, xml, plain, cues, xliff, markdown };
 
 /// Decodes the character references of text: &amp; &#233; &nbsp; and so on. For one thread at a time.
 ///
@@ -35,5 +36,9 @@ class CharacterReferences {
 /// Text for a document, HTML or XML: `&`, `<` and `>` become references. What neither may contain, control
 /// characters and bytes that are not valid UTF-8, is replaced by U+FFFD.
 std::string escape_markup(std::string_view text);
+
+/// Text for Markdown: a backslash stands before each sign that would be a mark there. `before` is the character
+/// before the text, or a line end.
+std::string escape_markdown(std::string_view text, char before);
 
 }  // namespace sixfold

@@ -32,6 +32,22 @@ Tag tag_at(std::string_view text) {
   return tag;
 }
 
+/// The tag of a cue: from "<" to ">", or to the end of the cue. Times are tags without a name. What stands
+/// above words (rt) is one tag with what it contains.
+Tag cue_tag_at(std::string_view text) {
+  Tag tag;
+  if (!text.starts_with('<')) return tag;
+  tag.closes = text.starts_with("</");
+  for (size_t i = tag.closes ? 2 : 1; i < text.size() && is_ascii_letter(text[i]); ++i) tag.name += text[i];
+  const auto behind_tag = [&](size_t begin) { return std::min(text.find('>', begin), text.size() - 1) + 1; };
+  tag.length = behind_tag(0);
+  if (tag.name != "rt" || tag.closes) return tag;
+  const size_t end = std::min(text.find("</r", tag.length), text.size());
+  tag.length = text.substr(end).starts_with("</rt") ? behind_tag(end) : end;
+  tag.name.clear();
+  return tag;
+}
+
 /// The length of "{...}" without white space in it.
 size_t braces_at(std::string_view text) {
   if (!text.starts_with('{')) return 0;
@@ -56,6 +72,7 @@ size_t conversion_at(std::string_view text) {
 }
 
 size_t mark_at(std::string_view text, TextMarks marks) {
+  if (marks == TextMarks::cues) return 0;
   if (marks == TextMarks::subtitles)
     return text.starts_with(times_sign) ? times_sign.size() : text.starts_with("{\\") ? braces_at(text) : 0;
   return std::max(conversion_at(text), braces_at(text));
@@ -85,7 +102,7 @@ std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t e
   std::vector<std::pair<std::string, size_t>> open;
   for (size_t i = begin; i < end;) {
     const std::string_view rest = bytes.substr(i, end - i);
-    const Tag tag = tag_at(rest);
+    const Tag tag = marks == TextMarks::cues ? cue_tag_at(rest) : tag_at(rest);
     const size_t length = tag.length > 0 ? tag.length : mark_at(rest, marks);
     if (length == 0) {
       ++i;
@@ -97,8 +114,8 @@ std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t e
     if (tag.length == 0 && marks == TextMarks::messages)
       take_pairs_around(bytes, found.size() > 1 ? found[found.size() - 2].end : begin, end, found.back());
     i = found.back().end;
-    if (tag.length == 0) continue;
-    if (tag.name == "br" || tag.name == "p") {
+    if (tag.length == 0 || tag.name.empty()) continue;
+    if (marks == TextMarks::cues ? tag.name == "v" : tag.name == "br" || tag.name == "p") {
       found.back().kind = PieceKind::boundary;
     } else if (!tag.closes) {
       open.emplace_back(tag.name, found.size() - 1);

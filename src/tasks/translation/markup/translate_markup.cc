@@ -29,6 +29,12 @@ std::string translate_document(TextKind kind, std::string_view document, const T
       return translate_srt(document, translate, name);
     case TextKind::po:
       return translate_po(document, translate, name);
+    case TextKind::vtt:
+      return translate_webvtt(document, translate, name);
+    case TextKind::xliff:
+      return translate_xliff(document, translate, name);
+    case TextKind::markdown:
+      return translate_markdown(document, translate, name);
     case TextKind::plain:
       throw_input_error("{}: plain text is no document", name);
   }

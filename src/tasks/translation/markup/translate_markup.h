@@ -26,6 +26,10 @@ struct TextTranslator : std::function<std::vector<TranslatedText>(const std::vec
   /// Returns a word that translations mostly repeat as it is. It takes the place of what is kept within a text,
   /// such as code. An empty function, or word: nothing does.
   std::function<std::string()> placeholder = {};
+
+  /// Codes of the languages of the texts and of their translations, such as "en"; empty: not known. They are
+  /// compared with those that a document declares (XLIFF).
+  std::string source_language = {}, target_language = {};
 };
 
 /// How the text of an XML document is found. Names of elements are compared as they are written, prefix
@@ -63,6 +67,14 @@ SIXFOLD_API std::string translate_xml(std::string_view xml, const TextTranslator
 SIXFOLD_API std::string translate_srt(std::string_view srt, const TextTranslator& translate,
                                       const std::string& name = "the subtitles");
 
+/// The same for subtitles of the web (WebVTT). Only the texts of cues are translated, as those of
+/// `translate_srt`. All else keeps its bytes: times, settings, names, and blocks that are no cues. A tag of a
+/// voice (<v>) ends a text; times within a text keep their order. A translation without a visible character is
+/// U+00A0, since an empty line ends a cue. Throws an input error as well for a document that does not begin
+/// with "WEBVTT", and for times that are none.
+SIXFOLD_API std::string translate_webvtt(std::string_view vtt, const TextTranslator& translate,
+                                         const std::string& name = "the subtitles");
+
 /// The same for messages of gettext (a PO file). The empty msgstr of messages get translations, for plural
 /// forms as well: the first form is that of msgid, the others those of msgid_plural. All else keeps its bytes:
 /// the header, comments and flags, obsolete messages, and messages that have a translation, fuzzy or not. In
@@ -71,8 +83,23 @@ SIXFOLD_API std::string translate_srt(std::string_view srt, const TextTranslator
 SIXFOLD_API std::string translate_po(std::string_view po, const TextTranslator& translate,
                                      const std::string& name = "the PO file");
 
+/// The same for XLIFF, 1.x and 2.x. The units that have no translation get one, which repeats the codes of the
+/// source: each <target> that is missing, is empty, or says by its state that it is not translated (new and
+/// needs-translation, in 2.x initial). All others keep their bytes, and so does all else. What is translated
+/// says so by its state. Throws an input error as well for a document that is no XLIFF, or whose languages are
+/// not those of the translator.
+SIXFOLD_API std::string translate_xliff(std::string_view xliff, const TextTranslator& translate,
+                                        const std::string& name = "the XLIFF document");
+
+/// The same for Markdown: CommonMark with tables, strikethrough, task lists and addresses as GitHub has them.
+/// Code, targets of links, images, HTML blocks, addresses and front matter keep their bytes, and each paragraph
+/// that is translated becomes one line. An emphasis without words is left out. A text whose translation can't
+/// be written with the marks of the source keeps its bytes.
+SIXFOLD_API std::string translate_markdown(std::string_view markdown, const TextTranslator& translate,
+                                           const std::string& name = "the Markdown document");
+
 /// What a text is.
-enum class TextKind { plain, html, xml, srt, po };
+enum class TextKind { plain, html, xml, srt, po, vtt, xliff, markdown };
 
 /// The function above for a document of this kind, which is not `plain`. `xml` is for XML alone.
 SIXFOLD_API std::string translate_document(TextKind kind, std::string_view document,

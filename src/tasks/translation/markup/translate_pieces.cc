@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/ascii.h"
 #include "tasks/translation/markup/placement.h"
 #include "tasks/translation/markup/segment.h"
 #include "text/utf8.h"
@@ -45,26 +46,37 @@ class SegmentWriter {
     write_children(segment_.elements.size());
     write_text(text_.size());
     write_space(text_end, segment_.last);
-    if (language_ == MarkupLanguage::plain) break_lines();
+    if (language_ == MarkupLanguage::plain || language_ == MarkupLanguage::cues) break_lines();
     return std::move(output_);
   }
 
  private:
-  /// White space between the tags at the ends of the segment.
+  /// White space between the tags at the ends of the segment. A line end there might make an empty line, which
+  /// ends a cue or a paragraph. What stands beside a mark is written with it.
   void write_space(size_t first, size_t last) {
-    for (size_t i = first; i < last; ++i)
-      if (pieces_[i].kind == PieceKind::space) write_piece(i);
+    const auto is_mark = [&](size_t i) {
+      return marks_may_be_words_ && i < pieces_.size() && pieces_[i].kind == PieceKind::mark;
+    };
+    for (size_t i = first; i < last; ++i) {
+      if (pieces_[i].kind != PieceKind::space || is_mark(i - 1) || is_mark(i + 1)) continue;
+      if (language_ != MarkupLanguage::cues && language_ != MarkupLanguage::markdown)
+        write_piece(i);
+      else if (!output_.empty())
+        output_ += ' ';
+    }
   }
-  /// In a plain document a mark may stand for a word, so that white space beside it stays there.
+  /// In a plain document, in XLIFF and in Markdown a mark may stand for a word, so that white space beside it
+  /// stays there.
   void write_mark(size_t i) {
     const auto is_space = [&](size_t piece) {
-      return language_ == MarkupLanguage::plain && piece >= segment_.first && piece < segment_.last &&
+      return marks_may_be_words_ && piece >= segment_.first && piece < segment_.last &&
              pieces_[piece].kind == PieceKind::space;
     };
     const bool before = i > 0 && is_space(i - 1), after = is_space(i + 1);
     if (before && !output_.empty() && output_.back() != ' ') write_space_of_text();
     // A tag stands for nothing: where it has white space on one side, the translation has it on one side too.
-    const bool one_side = source_[pieces_[i].begin] == '<' && output_.ends_with(' ') && !(before && after);
+    const bool one_side = source_[pieces_[i].begin] == '<' && output_.ends_with(' ') && !(before && after) &&
+                          language_ != MarkupLanguage::markdown;
     write_piece(argument_in_place_of(i));
     wants_space_ = after && !one_side;
     skips_space_ = one_side;
@@ -80,13 +92,20 @@ class SegmentWriter {
     return rest[0] != '(' && rest[0] != '{' && rest[0] != '%' &&
            !(number_end != rest.npos && number_end > 0 && rest[number_end] == '$');
   }
+  /// Whether a mark is a time within a cue: "<00:01.500>".
+  bool is_time(size_t i) const {
+    return pieces_[i].end > pieces_[i].begin + 1 && is_ascii_digit(source_[pieces_[i].begin + 1]);
+  }
+  bool keeps_order(size_t i) const {
+    return language_ == MarkupLanguage::plain ? takes_next_argument(i)
+                                              : language_ == MarkupLanguage::cues && is_time(i);
+  }
   /// The mark to write where `i` has its place: conversions that take the next argument keep their order, since
-  /// a program would read its arguments by the wrong types otherwise.
+  /// a program would read its arguments by the wrong types otherwise, and so do times.
   size_t argument_in_place_of(size_t i) {
-    if (language_ != MarkupLanguage::plain || !takes_next_argument(i)) return i;
+    if (!keeps_order(i)) return i;
     for (; next_argument_ < segment_.last; ++next_argument_)
-      if (is_placeholder_or_mark(next_argument_) && takes_next_argument(next_argument_))
-        return next_argument_++;
+      if (is_placeholder_or_mark(next_argument_) && keeps_order(next_argument_)) return next_argument_++;
     return i;
   }
   bool is_placeholder_or_mark(size_t i) const {
@@ -97,6 +116,10 @@ class SegmentWriter {
     output_ += ' ';
   }
   void write_piece(size_t i) {
+    parts_from_word_ = false;
+    if (language_ == MarkupLanguage::markdown && i != Piece::none && source_[pieces_[i].begin] == '`' &&
+        output_.ends_with('`'))
+      output_ += ' ';  // two of code would be one
     if (i != Piece::none) output_ += source_.substr(pieces_[i].begin, pieces_[i].end - pieces_[i].begin);
   }
   /// Writes the text up to `end`, and beyond if that is within a placeholder.
@@ -114,24 +137,73 @@ class SegmentWriter {
   void write_plain_text(size_t end) {
     const std::string_view part = text_.substr(written_, end - written_);
     written_ = end;
-    if (language_ != MarkupLanguage::plain) return void(output_ += escape_markup(part));
-    for (const char c : one_line(replace_invalid_utf8(part))) {
+    if (language_ == MarkupLanguage::html || language_ == MarkupLanguage::xml)
+      return void(output_ += escape_markup(part));
+    if (part.empty()) return;
+    if (std::exchange(parts_from_word_, false) && begins_within_word(part)) output_ += ' ';
+    for (const char c : as_written(part)) {
       if (std::exchange(skips_space_, false) && c == ' ') continue;
       if (c == ' ' || wants_space_) write_space_of_text();
       wants_space_ = false;
       if (c != ' ') output_ += c;
     }
   }
+  std::string as_written(std::string_view part) const {
+    if (language_ == MarkupLanguage::plain) return one_line(replace_invalid_utf8(part));
+    if (language_ == MarkupLanguage::markdown)
+      return escape_markdown(replace_invalid_utf8(part), output_.empty() ? '\n' : output_.back());
+    return escape_markup(part);
+  }
+
+  /// Whether an element is an emphasis of Markdown.
+  bool is_emphasis(const SegmentElement& element) const {
+    const size_t piece = element.open != SegmentElement::none ? element.open : element.close;
+    return language_ == MarkupLanguage::markdown &&
+           std::string_view("*_~").find(source_[pieces_[piece].begin]) != std::string_view::npos;
+  }
+  /// Without words the marks of an emphasis would be text.
+  bool is_left_out(size_t i) const {
+    const SegmentElement& element = segment_.elements[i];
+    return element.open != SegmentElement::none && element.close != SegmentElement::none &&
+           placement_.ranges[i].begin == placement_.ranges[i].end && placement_.children[i].empty() &&
+           !element.mark && is_emphasis(element);
+  }
+  /// Writes a start tag. In Markdown the marks of emphasis need a space beside some characters.
+  void write_open(const SegmentElement& element) {
+    if (std::exchange(wants_space_, false)) write_space_of_text();
+    if (element.open != SegmentElement::none && language_ == MarkupLanguage::markdown) {
+      const char mark = source_[pieces_[element.open].begin];
+      const bool within_word = ends_within_word(output_),
+                 before_word = begins_within_word(text_.substr(std::min(written_, text_.size())));
+      const bool runs_on = output_.ends_with(mark) && opened_at_ != output_.size();
+      if (is_emphasis(element) ? runs_on || (within_word && (mark == '_' || !before_word))
+                               : mark == '[' && output_.ends_with(']'))
+        output_ += ' ';
+      if (mark == '[' && output_.ends_with('!')) output_.insert(output_.size() - 1, "\\");
+    }
+    write_piece(element.open);
+    opened_at_ = output_.size();
+  }
+  void write_close(const SegmentElement& element) {
+    if (element.close == SegmentElement::none) return;
+    skips_space_ = false;
+    const bool parts =
+        is_emphasis(element) && (source_[pieces_[element.close].begin] == '_' || !ends_within_word(output_));
+    write_piece(element.close);
+    parts_from_word_ = parts;
+  }
   void write_children(size_t parent) {
     for (const size_t i : placement_.children[parent]) {
       write_text(placement_.ranges[i].begin);
-      if (segment_.elements[i].mark)
+      if (segment_.elements[i].mark) {
         write_mark(segment_.elements[i].open);
-      else
-        write_piece(segment_.elements[i].open);
+      } else {
+        if (is_left_out(i)) continue;
+        write_open(segment_.elements[i]);
+      }
       write_children(i);
       write_text(placement_.ranges[i].end);
-      write_piece(segment_.elements[i].close);
+      write_close(segment_.elements[i]);
     }
   }
 
@@ -163,15 +235,19 @@ class SegmentWriter {
   std::string_view text_;
   Placement placement_;
   MarkupLanguage language_;
+  bool marks_may_be_words_ = language_ == MarkupLanguage::plain || language_ == MarkupLanguage::xliff ||
+                             language_ == MarkupLanguage::markdown;
   size_t placeholder_size_;
   std::vector<SegmentPlaceholder> placeholders_;
   size_t next_placeholder_ = 0;
   std::string output_;
-  std::vector<size_t> spaces_;  // of the text, in the output
-  size_t written_ = 0;          // bytes of the text
-  bool wants_space_ = false;    // before the next text
-  bool skips_space_ = false;    // of the next text
-  size_t next_argument_;        // the first piece that may be the next conversion
+  std::vector<size_t> spaces_;    // of the text, in the output
+  size_t written_ = 0;            // bytes of the text
+  bool wants_space_ = false;      // before the next text
+  bool parts_from_word_ = false;  // whether a letter must not follow at once
+  size_t opened_at_ = SIZE_MAX;   // the end of the output behind the last start tag
+  bool skips_space_ = false;      // of the next text
+  size_t next_argument_;          // the first piece that may be the next conversion
 };
 
 /// The pieces with `kept` for those that a placeholder may take the place of: it stands beside no letter or

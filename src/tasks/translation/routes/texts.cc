@@ -121,7 +121,12 @@ std::vector<TextResult> translate_documents(const ServedPair& pair, std::span<co
     for (const std::string& text : some) same.push_back({text});
     return same;
   };
-  collect.placeholder = placeholder;
+  const auto tell = [&](TextTranslator& translate) {
+    translate.placeholder = placeholder;
+    translate.source_language = pair.source;
+    translate.target_language = pair.target;
+  };
+  tell(collect);
   for (size_t i = 0; i < documents.size(); ++i) {
     end_if_cancelled(options);
     begins.push_back(texts.size());
@@ -144,7 +149,7 @@ std::vector<TextResult> translate_documents(const ServedPair& pair, std::span<co
       }
       return chosen;
     };
-    replay.placeholder = placeholder;
+    tell(replay);
     return translate_one(documents[document], document, options, replay);
   };
   std::vector<TextResult> results;

@@ -54,6 +54,13 @@ TEST(Po, KeepsPlaceholdersTagsAndEscapes) {
 }
 
 /// A program of C reads its arguments by the types of these conversions, in their order.
+TEST(Po, SpaceStaysBetweenAPlaceholderAndATag) {
+  const std::string po = "msgid \"see %s <b>now</b>\"\nmsgstr \"";
+  EXPECT_EQ(translate_po(po + "\"\n", upper_case()), po + "SEE %s <b>NOW</b>\"\n");
+  const std::string end = "msgid \"see <b>now %s</b>\"\nmsgstr \"";
+  EXPECT_EQ(translate_po(end + "\"\n", upper_case()), end + "SEE <b>NOW %s</b>\"\n");
+}
+
 TEST(Po, ConversionsWithoutNumbersKeepTheirOrder) {
   const auto translated = [](const std::string& text) {
     const std::string po = translate_po("msgid \"" + text + "\"\nmsgstr \"\"\n", reversed());

@@ -1,0 +1,299 @@
+#include <algorithm>
+#include <string>
+
+#include "base/ascii.h"
+#include "tasks/translation/markup/markdown_tokens.h"
+
+namespace sixfold {
+namespace {
+
+using Token = MarkdownToken;
+
+/// Finds the bytes of all tokens of a leaf: md4c tells those of texts, and what lies between them must be the
+/// marks of spans and line ends.
+class LeafReader {
+ public:
+  LeafReader(std::string_view bytes, const std::vector<Token>& tokens, EmptyLines& empty_lines)
+      : bytes_(bytes),
+        tokens_(tokens),
+        empty_lines_(empty_lines),
+        next_texts_(tokens.size() + 1, bytes.size()) {
+    for (size_t i = tokens.size(); i-- > 0;)
+      next_texts_[i] = tokens[i].end > 0 ? tokens[i].begin : next_texts_[i + 1];
+  }
+
+  /// Returns nothing if it does not understand a mark.
+  std::vector<MarkdownPart> read() {
+    find_begin();
+    for (i_ = 0; i_ < tokens_.size() && understood_; ++i_) read_token(tokens_[i_]);
+    if (!understood_ || !open_.empty()) return {};
+    for (MarkdownPart& part : parts_)
+      if (part.kind == PieceKind::open && part.partner == Piece::none) part.kind = PieceKind::boundary;
+    return std::move(parts_);
+  }
+
+ private:
+  struct Open {
+    size_t part;       ///< its index
+    size_t size;       ///< of the mark that opens it
+    std::string name;  ///< of an element of HTML
+  };
+
+  char at(size_t i) const { return i < bytes_.size() ? bytes_[i] : '\0'; }
+  size_t run_of(char c, size_t begin) const {
+    return std::min(bytes_.find_first_not_of(c, begin), bytes_.size()) - begin;
+  }
+
+  /// The leaf begins with the marks before its first text: they are passed from there to the left. Whether they
+  /// are what they were taken for shows when they are read.
+  void find_begin() {
+    size_t first = 0;
+    while (first < tokens_.size() && tokens_[first].end == 0) ++first;
+    if (first == tokens_.size()) return void(understood_ = false);
+    at_ = tokens_[first].begin;
+    if (is_escaped(at_)) --at_;
+    while (first-- > 0 && understood_) {
+      const Token& token = tokens_[first];
+      if (token.kind == Token::Kind::enter)
+        at_ -= size_before(token.span, at_);
+      else if (token.kind == Token::Kind::leave &&
+               (token.span == MarkdownSpan::image || token.span == MarkdownSpan::link))
+        pass_empty(token.span, first);
+      else if (token.kind == Token::Kind::soft_break || token.kind == Token::Kind::hard_break)
+        at_ = bytes_.find_last_not_of(" \t>\r\n\\", at_ - 1) + 1;
+      else
+        understood_ = false;
+    }
+  }
+  /// Passes an image, or a link, in which there is no text, to the left.
+  void pass_empty(MarkdownSpan span, size_t& token) {
+    if (tokens_[token - 1].kind != Token::Kind::enter) return;  // of what is in a link, that is passed
+    const size_t begin = bytes_.rfind(span == MarkdownSpan::image ? "![" : "[", at_ - 1);
+    understood_ = begin != bytes_.npos;
+    if (understood_) at_ = begin, --token;
+  }
+  bool is_escaped(size_t i) const {
+    size_t begin = i;
+    while (begin > 0 && bytes_[begin - 1] == '\\') --begin;
+    return (i - begin) % 2 == 1 && is_ascii_punctuation(at(i));
+  }
+  /// The length of the mark of a span that ends at `end`.
+  size_t size_before(MarkdownSpan span, size_t end) const {
+    const auto before = [&](size_t n) { return end >= n ? bytes_[end - n] : '\0'; };
+    if (span == MarkdownSpan::emphasis) return std::min<size_t>(1, end);
+    if (span == MarkdownSpan::strong || span == MarkdownSpan::image) return std::min<size_t>(2, end);
+    if (span == MarkdownSpan::deleted) return before(2) == '~' ? 2 : 1;
+    if (span == MarkdownSpan::link) return before(1) == '[' || before(1) == '<' ? 1 : 0;
+    size_t n = 1;  // code
+    while (before(n) == ' ' || before(n) == '\n' || before(n) == '\r') ++n;
+    while (before(n) == '`') ++n;
+    return n - 1;
+  }
+
+  void read_token(const Token& token) {
+    switch (token.kind) {
+      case Token::Kind::text: {
+        const bool escape = at_ + 1 == token.begin && at(at_) == '\\';
+        understood_ = at_ == token.begin || escape;
+        if (!parts_.empty() && parts_.back().kind == PieceKind::text && parts_.back().end == at_)
+          parts_.back().end = token.end;
+        else
+          add(PieceKind::text, token.end);
+        break;
+      }
+      case Token::Kind::html:
+        understood_ = at_ == token.begin;
+        add_html(token.end);
+        break;
+      case Token::Kind::soft_break:
+      case Token::Kind::hard_break:
+        add_line_end(token.kind == Token::Kind::hard_break);
+        return;
+      case Token::Kind::enter:
+        enter(token.span);
+        return;
+      case Token::Kind::leave:
+        leave(token.span);
+        return;
+    }
+    at_ = token.end;
+  }
+
+  MarkdownPart& add(PieceKind kind, size_t end) {
+    understood_ = understood_ && at_ <= end && end <= bytes_.size();
+    return parts_.emplace_back(MarkdownPart{kind, at_, end});
+  }
+
+  /// A line end with white space around it and signs of quotations behind it.
+  void add_line_end(bool hard) {
+    size_t end = std::min(bytes_.find_first_not_of(" \t", at_), bytes_.size());
+    if (hard && at(end) == '\\') ++end;
+    end += at(end) == '\r' ? 1 : 0;
+    understood_ = understood_ && at(end) == '\n';
+    end = std::min(bytes_.find_first_not_of(" \t>", end + 1), bytes_.size());
+    add(hard ? PieceKind::boundary : PieceKind::space, end);
+    at_ = end;
+  }
+
+  void enter(MarkdownSpan span) {
+    if (open_.size() >= max_inline_depth) understood_ = false;
+    if (span == MarkdownSpan::code || span == MarkdownSpan::image) return add_whole(span);
+    size_t size = 0;
+    const char c = at(at_);
+    if (span == MarkdownSpan::emphasis || span == MarkdownSpan::strong) {
+      size = span == MarkdownSpan::emphasis ? 1 : 2;
+      understood_ = understood_ && (c == '*' || c == '_') && run_of(c, at_) >= size;
+    } else if (span == MarkdownSpan::deleted) {
+      size = std::min<size_t>(run_of('~', at_), 2);
+      understood_ = understood_ && size > 0;
+    } else if (span == MarkdownSpan::link) {
+      if (c != '[') return add_whole(span);
+      size = 1;
+    } else {
+      understood_ = false;
+    }
+    open_.push_back({parts_.size(), size, ""});
+    add(PieceKind::open, at_ + size);
+    at_ += size;
+  }
+
+  void leave(MarkdownSpan span) {
+    if (open_.empty()) return void(understood_ = false);
+    const Open open = open_.back();
+    open_.pop_back();
+    while (!html_.empty() && html_.back().size > open_.size()) html_.pop_back();
+    const size_t size = span == MarkdownSpan::link ? tail_size(at_) : open.size;
+    understood_ =
+        understood_ && size > 0 && (span == MarkdownSpan::link || at(at_) == bytes_[parts_[open.part].begin]);
+    add(PieceKind::close, at_ + size).partner = open.part;
+    parts_[open.part].partner = parts_.size() - 1;
+    at_ += size;
+  }
+
+  /// Code, an image, or an address: what is in it is no text.
+  void add_whole(MarkdownSpan span) {
+    size_t inner = at_, last = i_ + 1, depth = 1;
+    size_t marks = 0;
+    if (span == MarkdownSpan::code)
+      inner += marks = run_of('`', at_);
+    else if (span == MarkdownSpan::image)
+      inner += 2;
+    else if (at(at_) == '<')
+      inner += 1;
+    for (; last < tokens_.size(); ++last) {
+      const Token& token = tokens_[last];
+      if (token.end > 0) inner = std::max(inner, token.end);
+      if (token.kind == Token::Kind::enter) ++depth;
+      if (token.kind == Token::Kind::leave && --depth == 0) break;
+    }
+    i_ = last;
+    size_t end = inner;
+    if (span == MarkdownSpan::code) {
+      end = std::min(bytes_.find('`', inner), bytes_.size());
+      end += run_of('`', end);
+      understood_ = understood_ && marks > 0 && at_ + marks < end && run_of('`', end - marks) == marks;
+    } else if (span == MarkdownSpan::image) {
+      // Marks within the description lie before its end.
+      const size_t bracket = end_of_bracket(at_ + 1, empty_lines_.behind(inner));
+      end = bracket + tail_size(bracket);
+      understood_ = understood_ && bytes_.substr(at_, 2) == "![" && bracket >= inner && end > bracket;
+    } else if (at(at_) == '<') {
+      understood_ = understood_ && at(end) == '>';
+      ++end;
+    }
+    add(span == MarkdownSpan::code ? PieceKind::boundary : PieceKind::mark, end).stands_for_words =
+        span != MarkdownSpan::image;
+    at_ = end;
+  }
+
+  /// The "]" that belongs to the "[" at `i`; `limit` if there is none before it.
+  size_t end_of_bracket(size_t i, size_t limit) const {
+    for (int depth = 0; i < limit; ++i) {
+      if (bytes_[i] == '\\') {
+        ++i;
+      } else if (bytes_[i] == '[') {
+        ++depth;
+      } else if (bytes_[i] == ']' && --depth == 0) {
+        return i;
+      }
+    }
+    return limit;
+  }
+
+  /// The length of what ends a link or an image, from its "]": with a target, a name, or neither. It does not
+  /// reach beyond the next text.
+  size_t tail_size(size_t begin) {
+    if (at(begin) != ']') return 0;
+    const size_t next = next_texts_[std::min(i_ + 1, tokens_.size())], open = begin + 1;
+    const size_t limit = std::min(next, empty_lines_.behind(open));
+    size_t end = open;
+    if (at(open) == '(') {
+      end = end_of_target(open, limit);
+    } else if (at(open) == '[') {
+      end = end_of_bracket(open, limit) + 1;
+    }
+    return (end > limit ? open : end) - begin;
+  }
+  /// The end of "(target 'title')"; beyond `limit` if there is none before it.
+  size_t end_of_target(size_t i, size_t limit) const {
+    int depth = 0;
+    char quote = '\0';
+    for (; i < limit; ++i) {
+      const char c = bytes_[i];
+      if (c == '\\') {
+        ++i;
+      } else if (quote != '\0') {
+        if (c == quote) quote = '\0';
+      } else if (c == '<' && at(i - 1) != '\\' && depth == 1) {
+        quote = '>';
+      } else if ((c == '"' || c == '\'') && (at(i - 1) == ' ' || at(i - 1) == '\n' || at(i - 1) == '\t')) {
+        quote = c;
+      } else if (c == '(') {
+        ++depth;
+      } else if (c == ')' && --depth == 0) {
+        return i + 1;
+      }
+    }
+    return limit + 1;
+  }
+
+  /// A tag of HTML. Tags that fit each other are an element; all others are boundaries.
+  void add_html(size_t end) {
+    const std::string_view tag = bytes_.substr(at_, end - at_);
+    const bool closes = tag.starts_with("</");
+    std::string name;
+    for (size_t i = closes ? 2 : 1; i < tag.size() && (is_ascii_letter(tag[i]) || is_ascii_digit(tag[i])); ++i)
+      name += ascii_lower(tag[i]);
+    const bool fits =
+        closes && !html_.empty() && html_.back().name == name && html_.back().size == open_.size();
+    if (fits) {
+      const size_t open = html_.back().part;
+      html_.pop_back();
+      add(PieceKind::close, end).partner = open;
+      parts_[open].partner = parts_.size() - 1;
+      return;
+    }
+    const bool opens = !closes && !name.empty() && !tag.ends_with("/>") && html_.size() < max_inline_depth;
+    if (opens) html_.push_back({parts_.size(), open_.size(), name});
+    add(opens ? PieceKind::open : PieceKind::boundary, end);
+  }
+
+  std::string_view bytes_;
+  const std::vector<Token>& tokens_;
+  EmptyLines& empty_lines_;
+  std::vector<size_t> next_texts_;  // where the first text from each token on begins
+  std::vector<MarkdownPart> parts_;
+  std::vector<Open> open_;  // spans, outermost first
+  std::vector<Open> html_;  // elements; `size` is the number of spans around them
+  size_t at_ = 0, i_ = 0;   // the byte behind the last part; the token
+  bool understood_ = true;
+};
+
+}  // namespace
+
+std::vector<MarkdownPart> find_markdown_parts(std::string_view bytes, const std::vector<MarkdownToken>& tokens,
+                                              EmptyLines& empty_lines) {
+  return LeafReader(bytes, tokens, empty_lines).read();
+}
+
+}  // namespace sixfold

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "tasks/translation/markup/marked_text.h"
+#include "tasks/translation/markup/pieces.h"
+
+namespace sixfold {
+
+/// A line of a document, in bytes, without its line end.
+struct DocumentLine {
+  size_t begin, end;
+};
+
+/// The lines of a document, without a byte order mark. Lines end in LF or CR LF, and where `cr` is true also in
+/// CR alone.
+std::vector<DocumentLine> lines_of(std::string_view bytes, bool cr = false);
+
+/// Whether a line is the times of a subtitle: "00:01:02,500 --> 00:01:04,000", perhaps with a position.
+bool is_times(std::string_view line);
+
+/// Collects the lines of subtitles as texts. The lines of a subtitle are one text, but a line that begins with
+/// a dash begins another: somebody else speaks. The dash is no part of the text, so that it stays.
+class SpokenText {
+ public:
+  SpokenText(const MarkupSource& source, TextMarks marks, PieceList& pieces)
+      : source_(source), marks_(marks), pieces_(pieces) {}
+
+  void add(const DocumentLine& line);
+  /// Ends the text, if one has begun.
+  void end();
+
+ private:
+  static constexpr size_t none = SIZE_MAX;
+
+  const MarkupSource& source_;
+  TextMarks marks_;
+  PieceList& pieces_;
+  size_t first_ = none, last_ = none;  // the bytes of the text that is read
+};
+
+}  // namespace sixfold

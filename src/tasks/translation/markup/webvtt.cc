@@ -1,0 +1,76 @@
+#include "tasks/translation/markup/subtitle_lines.h"
+#include "tasks/translation/markup/translate_pieces.h"
+#include "text/utf8.h"
+
+namespace sixfold {
+namespace {
+
+/// The texts of the cues. Blocks are found as the standard says (WebVTT, 6.1): an empty line ends a block, and
+/// a line with an arrow begins one unless it is the first or second line of its block.
+class CuePieces {
+ public:
+  explicit CuePieces(const MarkupSource& source)
+      : source_(source), lines_(lines_of(source.bytes, /*cr=*/true)), pieces_(source, MarkupLanguage::cues) {}
+
+  Pieces read() {
+    constexpr std::string_view signature = "WEBVTT";
+    const std::string_view first = lines_.empty() ? "" : line(0), rest = first.substr(0, signature.size() + 1);
+    if (!first.starts_with(signature) ||
+        (rest.size() > signature.size() && rest.back() != ' ' && rest.back() != '\t'))
+      throw_markup_error(source_, 0, "the first line of a WebVTT file begins with the word {}", signature);
+    SpokenText text(source_, TextMarks::cues, pieces_);
+    for (size_t i = skip_block(1); i < lines_.size();) {
+      const size_t times = has_arrow(i) ? i : i + 1;
+      if (!has_arrow(times)) {  // a comment, a style, a region, or what no player shows
+        i = skip_block(i + 1);
+        continue;
+      }
+      if (!is_times(line(times)))
+        throw_markup_error(source_, lines_[times].begin,
+                           "has an arrow, but is not the times of a cue (00:01:02.500 --> 00:01:04.000)");
+      const size_t end = skip_block(times + 1);
+      for (i = times + 1; i < end; ++i) text.add(lines_[i]);
+      text.end();
+    }
+    return pieces_.take();
+  }
+
+ private:
+  std::string_view line(size_t i) const {
+    return source_.bytes.substr(lines_[i].begin, lines_[i].end - lines_[i].begin);
+  }
+  bool has_arrow(size_t i) const { return i < lines_.size() && line(i).find("-->") != std::string_view::npos; }
+  /// The first line from `i` on that does not belong to the block before it.
+  size_t skip_block(size_t i) const {
+    while (i < lines_.size() && !line(i).empty() && !has_arrow(i)) ++i;
+    return i;
+  }
+
+  const MarkupSource& source_;
+  const std::vector<DocumentLine> lines_;
+  PieceList pieces_;
+};
+
+/// A translation as a part of a cue: without empty lines, which would end it.
+void fit_into_cue(std::string& text) {
+  std::string fitting;
+  for (const char c : one_line(std::move(text)))
+    if (c != ' ' || (!fitting.empty() && fitting.back() != ' ')) fitting += c;
+  if (fitting.ends_with(' ')) fitting.pop_back();
+  text = fitting.empty() ? "\u00A0" : fitting;
+}
+
+}  // namespace
+
+std::string translate_webvtt(std::string_view vtt, const TextTranslator& translate, const std::string& name) {
+  const MarkupSource source{vtt, name};
+  require_text(source);
+  const TextTranslator fitting = [&](const std::vector<std::string>& texts) {
+    std::vector<TranslatedText> translations = translate(texts);
+    for (TranslatedText& translation : translations) fit_into_cue(translation.text);
+    return translations;
+  };
+  return translate_pieces(source, CuePieces(source).read(), MarkupLanguage::cues, fitting);
+}
+
+}  // namespace sixfold

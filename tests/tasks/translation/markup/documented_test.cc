@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/file.h"
+#include "tasks/translation/markup/fake_translators.h"
+#include "tasks/translation/markup/translate_markup.h"
+
+namespace sixfold {
+namespace {
+
+/// The blocks of docs/markup.md that follow a heading, without their fences.
+std::vector<std::string> documented_blocks(const std::string& heading) {
+  const std::string all = read_file(SIXFOLD_SOURCE_DIR "/docs/markup.md");
+  const size_t begin = all.find("\n## " + heading + "\n"), end = all.find("\n## ", begin + 1);
+  const std::string section = all.substr(begin, end - begin);
+  std::vector<std::string> blocks;
+  for (size_t at = section.find("\n```"); at != section.npos; at = section.find("\n```", at + 4)) {
+    const size_t first = section.find('\n', at + 1) + 1;
+    at = section.find("\n```", first);
+    blocks.push_back(section.substr(first, at + 1 - first));
+  }
+  return blocks;
+}
+
+/// The sentence of the documents, word by word.
+TextTranslator german() {
+  return fake_translator([](const std::vector<std::string>& words) {
+    const std::map<std::string, std::string> known{
+        {"The", "Der"}, {"old", "alte"}, {"dog", "Hund"}, {"sleeps.", "schl\u00E4ft."}};
+    FakeWords result;
+    for (size_t i = 0; i < words.size(); ++i) result.emplace_back(known.at(words[i]), static_cast<int>(i));
+    return result;
+  });
+}
+
+TEST(Documented, ExamplesAreWhatIsWritten) {
+  const std::vector<std::string> subtitles = documented_blocks("Subtitles"), xliff = documented_blocks("XLIFF"),
+                                 markdown = documented_blocks("Markdown");
+  ASSERT_EQ(subtitles.size(), 2u);
+  EXPECT_EQ(translate_webvtt(subtitles[0], german()), subtitles[1]);
+  ASSERT_EQ(markdown.size(), 2u);
+  EXPECT_EQ(translate_markdown(markdown[0], german()), markdown[1]);
+  ASSERT_EQ(xliff.size(), 2u);
+  const std::string begin = "<xliff version=\"1.2\">", end = "</xliff>";
+  EXPECT_EQ(translate_xliff(begin + xliff[0] + end, german()), begin + xliff[1] + end);
+}
+
+}  // namespace
+}  // namespace sixfold
