@@ -8,7 +8,7 @@ class RuntimeOptions(TypedDict, total=False):
     ensemble_mean: Literal['probabilities', 'log_probabilities']
     'what the models of an ensemble are averaged by'
     ensemble_weights: Sequence[float]
-    'weights of the model and of those of the ensemble; empty: equal ones; above 0'
+    'weights of the model and of those of the ensemble; empty: equal ones; from 1e-06 to 1000000'
     precision: Literal['stored', 'fp32', 'int8']
     'type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]'
     threads: int

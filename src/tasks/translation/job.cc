@@ -20,11 +20,18 @@ namespace {
 constexpr size_t most_ahead = 4096;  // lines read but not emitted yet
 
 /// Throws an input error for what is known of single models alone.
-void check_ensemble(const TranslateOptions& o) {
-  require(!o.details.any() && !o.replace_unknown,
-          "an ensemble tells no tokens with probabilities, alignments, attention and confidence, and replaces "
-          "no unknown words; "
-          "leave them out, or ask one model");
+void check_ensemble(const TranslateOptions& o, const GenerationConfig& rules) {
+  require(
+      !o.details.any() && !o.replace_unknown,
+      "an ensemble tells no tokens with probabilities, alignments, attention and confidence, and replaces no "
+      "unknown words; leave them out, or ask one model");
+  require(rules.coverage_penalty == 0, "coverage_penalty is {}, but an ensemble has no attention; set it to 0",
+          rules.coverage_penalty);
+  require(
+      rules.repetition_penalty == 1 || (!o.sample && rules.beam_size > 1),
+      "repetition_penalty is {}, but an ensemble has no logits, which it changes in samples and greedy search; "
+      "set it to 1",
+      rules.repetition_penalty);
 }
 
 /// Throws an input error for options that don't go together.
@@ -49,21 +56,13 @@ SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& 
                              const PairLayout& layout, const Shortlist* shortlist) {
   check_ranges(options);
   check_sampling(options);
-  if (model.is_ensemble()) check_ensemble(options);
   SearchOptions how{.rules = options.generation.value_or(model.config().generation),
                     .n_best = options.candidates(),
                     .batch_tokens = model.batch_tokens(options.batch_tokens),
                     .shortlist = shortlist};
-  require(
-      !model.is_ensemble() || how.rules.repetition_penalty == 1 || (!options.sample && how.rules.beam_size > 1),
-      "repetition_penalty is {}, but an ensemble has no logits, which samples and greedy search change by it; "
-      "set it "
-      "to 1",
-      how.rules.repetition_penalty);
-  require(!model.is_ensemble() || how.rules.coverage_penalty == 0,
-          "coverage_penalty is {}, but an ensemble has no attention; set it to 0", how.rules.coverage_penalty);
   if (options.sample) how.drawn = DrawnOutputs{options.draw, options.seed};
   how.rules.beam_size = options.beam_width(how.rules.beam_size);
+  if (model.is_ensemble()) check_ensemble(options, how.rules);
   if (layout.target_language >= 0) {
     const int first = how.rules.forced_first_token;
     require(
