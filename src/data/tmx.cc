@@ -36,7 +36,10 @@ std::string with_single_spaces(std::string_view text) {
 
 }  // namespace
 
-bool is_tmx(const std::string& path) { return path.ends_with(".tmx") || path.ends_with(".tmx.gz"); }
+bool is_tmx(const std::string& path) {
+  const std::string name = ascii_lower(path);
+  return name.ends_with(".tmx") || name.ends_with(".tmx.gz");
+}
 
 /// Expat's callbacks. They must not throw through expat, and so keep the exception.
 class TmxReader::Parser {

@@ -36,14 +36,20 @@ bool keeps_marks(const MarkdownLeaf& before, const MarkdownLeaf& after) {
          std::ranges::includes(before.emphases, after.emphases);
 }
 
-/// Marks the texts that a translation broke: those that lost a mark, or those beside the first block that is
-/// another. Returns whether there are any.
-bool keep_what_broke(const MarkdownDocument& before, const MarkdownDocument& after, std::vector<bool>& kept) {
+/// Marks the texts that a translation broke: those that lost a mark, or the one of the first block that is
+/// another; if that was marked before, the one in front of it. Returns whether there are any. `rest`: marks all
+/// texts from that block on.
+bool keep_what_broke(const MarkdownDocument& before, const MarkdownDocument& after, bool rest,
+                     std::vector<bool>& kept) {
   const auto [block, other] = std::ranges::mismatch(before.blocks, after.blocks);
   if (block != before.blocks.end() || other != after.blocks.end()) {
-    const auto leaf = static_cast<size_t>(block - before.blocks.begin());
-    if (leaf > 0) kept[leaf - 1] = true;
-    if (leaf < kept.size()) kept[leaf] = true;
+    const auto place = block - before.blocks.begin();
+    auto leaf = std::min<std::ptrdiff_t>(place, std::ssize(kept) - 1);
+    while (leaf > 0 && kept[static_cast<size_t>(leaf)]) --leaf;
+    if (leaf < 0 || kept[static_cast<size_t>(leaf)] || rest)
+      std::fill(kept.begin() + std::max<std::ptrdiff_t>(rest ? leaf : 0, 0), kept.end(), true);
+    else
+      kept[static_cast<size_t>(leaf)] = true;
     return true;
   }
   bool any = false;
@@ -106,13 +112,13 @@ std::string translate_markdown(std::string_view markdown, const TextTranslator& 
   once.placeholder = translate.placeholder;
   // What a translation has become is read again. A text that has lost a mark keeps its bytes.
   std::vector<bool> kept(document.leaves.size());
-  constexpr int most_rounds = 8;  // one is enough where no translation is mistaken for a mark
-  for (int round = 0; round < most_rounds; ++round) {
+  constexpr int most_rounds = 32;  // one is enough where no translation is mistaken for a mark
+  for (int round = 0; std::ranges::find(kept, false) != kept.end(); ++round) {
     std::string output =
         translate_pieces(source, markdown_pieces(source, document, kept), MarkupLanguage::markdown, once);
-    if (!keep_what_broke(document, read_markdown(output), kept)) return output;
+    if (!keep_what_broke(document, read_markdown(output), round >= most_rounds, kept)) return output;
   }
-  throw_input_error("{}: the translations can't be written as Markdown", name);
+  return std::string(markdown);
 }
 
 }  // namespace sixfold

@@ -211,12 +211,14 @@ class SegmentWriter {
   void break_lines() {
     const std::string_view raw = source_.substr(pieces_[segment_.first].begin,
                                                 pieces_[segment_.last - 1].end - pieces_[segment_.first].begin);
+    const bool by_return = language_ == MarkupLanguage::cues && raw.find('\n') == raw.npos;
+    const char line_feed = by_return ? '\r' : '\n';
     std::vector<double> shares;  // of the source, before each of its line ends
-    for (size_t at = raw.find('\n'); at != raw.npos; at = raw.find('\n', at + 1))
+    for (size_t at = raw.find(line_feed); at != raw.npos; at = raw.find(line_feed, at + 1))
       shares.push_back(static_cast<double>(at) / static_cast<double>(raw.size()));
-    const auto written = static_cast<size_t>(std::count(output_.begin(), output_.end(), '\n'));
+    const auto written = static_cast<size_t>(std::count(output_.begin(), output_.end(), line_feed));
     const size_t wanted = std::min(shares.size() - std::min(shares.size(), written), spaces_.size());
-    const std::string line_end = raw.find("\r\n") != raw.npos ? "\r\n" : "\n";
+    const std::string line_end = raw.find("\r\n") != raw.npos ? "\r\n" : std::string(1, line_feed);
     std::vector<size_t> chosen;
     size_t next = 0;  // the first space that may be chosen
     for (size_t i = 0; i < wanted; ++i) {

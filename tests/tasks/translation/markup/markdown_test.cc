@@ -230,6 +230,21 @@ TEST(Markdown, GeneratedDocumentsAreTranslated) {
   EXPECT_EQ(kept, emphases);
 }
 
+/// A text whose translation would begin another block keeps its bytes, and those beside it are translated.
+TEST(Markdown, ATextThatBreaksItsBlockIsKeptAlone) {
+  const std::string pair = "one two\n\nthree <div>four</div>\n\n",
+                    wanted = "TWO ONE\n\nthree <div>four</div>\n\n";
+  const auto times = [](const std::string& text, int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  EXPECT_EQ(translate_markdown(times(pair, 20), reversed()), times(wanted, 20));
+  const std::string most = translate_markdown(times(pair, 100), reversed());  // too many to be found one by one
+  EXPECT_TRUE(most.starts_with(times(wanted, 30))) << most;
+  EXPECT_TRUE(most.ends_with(pair)) << most;
+}
+
 TEST(Markdown, RefusesWhatIsNone) {
   expect_holds(error_message([] { translate_markdown("a\xFF", identity(), "a.md"); }),
                "a.md, line 1, column 2");

@@ -61,6 +61,15 @@ TEST(WebVtt, TagsAndTimesAreNoText) {
 }
 
 /// An empty line would end a cue, and an arrow would begin one.
+TEST(WebVtt, LinesEndAsInTheFile) {
+  for (const std::string end : {"\n", "\r\n", "\r"}) {
+    const std::string cue =
+        "WEBVTT" + end + end + "00:01.000 --> 00:02.000" + end + "one two" + end + "three four" + end;
+    EXPECT_EQ(translate_webvtt(cue, upper_case()),
+              "WEBVTT" + end + end + "00:01.000 --> 00:02.000" + end + "ONE TWO" + end + "THREE FOUR" + end);
+  }
+}
+
 TEST(WebVtt, ATranslationIsNoStructure) {
   EXPECT_EQ(
       translate_webvtt(vtt_cue("one two\n<v Bob>three"), always_says("\n\n00:05.000 --> 00:06.000\n\n<i>x\n")),
