@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 
+#include "base/ascii.h"
 #include "base/plural.h"
 #include "base/threads.h"
 #include "data/check/clean.h"
@@ -148,7 +149,7 @@ class CleanedFiles {
  private:
   TextOutput* add(const std::string& input, const std::vector<std::string>& inputs) {
     std::string name = std::filesystem::path(input).filename().string();
-    if (is_tmx(name)) name.replace(name.rfind(".tmx"), 4, ".tsv");
+    if (is_tmx(name)) name.replace(ascii_lower(name).rfind(".tmx"), 4, ".tsv");
     auto& file = files_[name];
     require(
         !file,
