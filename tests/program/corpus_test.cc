@@ -72,6 +72,12 @@ TEST_F(CorpusClean, ReadsTranslationMemories) {
   EXPECT_EQ(output("clean/memory.tsv"), block("\n```", docs.find("becomes `clean/memory.tsv`", section)));
   EXPECT_EQ(read_file(folder_ / "memory.tmx"), block("```xml", section));
   expect_holds(sixfold(command + " --source-language en --target-language de").text, "1 pair, 1 kept");
+  std::filesystem::rename(folder_ / "memory.tmx", folder_ / "memory.TMX");
+  ASSERT_EQ(
+      sixfold("corpus $HERE/memory.TMX --source-language en --target-language de --clean $HERE/same").status,
+      0);
+  EXPECT_EQ(output("same/memory.tsv"), output("clean/memory.tsv"));
+  std::filesystem::rename(folder_ / "memory.TMX", folder_ / "memory.tmx");
   expect_error(sixfold(command), "--target-language");
   expect_error(sixfold(command + " --source-language en --target-language fi"), "no unit has both en and fi");
   expect_error(sixfold("corpus $HERE/raw/a.en $HERE/raw/a.de --source-language en"), "no effect");
