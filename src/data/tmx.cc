@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "data/lines.h"
 #include "text/language.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 namespace {
@@ -22,17 +23,6 @@ namespace {
 constexpr size_t longest_segment = 1'000'000;
 constexpr int64_t longest_token = 1 << 20;  // of what expat has to keep until it is complete, such as a tag
 constexpr int deepest = 64;
-
-std::string with_single_spaces(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-    if (!space) result += c;
-    if (space && !result.empty() && result.back() != ' ') result += ' ';
-  }
-  if (result.ends_with(' ')) result.pop_back();
-  return result;
-}
 
 }  // namespace
 

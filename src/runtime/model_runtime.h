@@ -9,6 +9,7 @@
 
 #include "runtime/engine.h"
 #include "runtime/runtime_options.h"
+#include "search/ensemble.h"
 #include "text/tokenizers.h"
 
 namespace sixfold {

@@ -54,7 +54,7 @@ void RunningBatch::admit(BatchRoom room) {
   for (const Active& active : active_) room.add(*active.request);
   queue_.take(room, entering_);
   if (entering_.empty()) return;
-  if (!scorer_) scorer_.emplace(workspace_);
+  if (!scorer_) scorer_ = make_scorer(workspace_);
   active_.reserve(active_.size() + entering_.size());
   try {
     enter(entering_);

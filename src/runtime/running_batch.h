@@ -1,6 +1,5 @@
 #pragma once
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -54,7 +53,7 @@ class RunningBatch {
 
   DecodeWorkspace workspace_;
   RequestQueue& queue_;
-  std::optional<Scorer> scorer_;  // none until it is needed
+  std::unique_ptr<Scorer> scorer_;  // none until it is needed
   RequestQueue::Requests entering_;
   std::vector<Active> active_;
   std::vector<int> free_numbers_;

@@ -42,12 +42,7 @@ std::shared_ptr<const SamplingPlan> sampling_plan(const ModelConfig& model, cons
           rules.coverage_penalty);
   DrawOptions draw = options.drawn->draw;
   draw.repetition_penalty = rules.repetition_penalty;
-  auto plan = std::make_shared<SamplingPlan>(model, rules, draw, options.drawn->seed);
-  if (rules.no_repeat_ngram > 0)
-    plan->restrictions.push_back(std::make_unique<NoRepeatedNgram>(rules.no_repeat_ngram));
-  if (rules.min_new_tokens > 0)
-    plan->restrictions.push_back(std::make_unique<MinNewTokens>(rules.min_new_tokens, plan->ends));
-  return plan;
+  return std::make_shared<SamplingPlan>(model, rules, draw, options.drawn->seed);
 }
 
 }  // namespace
@@ -96,15 +91,12 @@ std::unique_ptr<Strategy> SearchRequests::strategy(const std::vector<int32_t>& s
   require(constraints.phrases.empty() && constraints.banned_phrases.empty() && !observer,
           "outputs are drawn, so that no phrases can be asked for or be banned, and there are no steps of a "
           "search; leave them out, or do not draw");
-  std::vector<int32_t> prefix = constraints.prefix;
-  if (plan_->rules.forced_first_token >= 0) prefix.insert(prefix.begin(), plan_->rules.forced_first_token);
-  LexicalConstraints begin;
-  begin.prefix = prefix;
+  const LexicalConstraints completed = plan_->completed(constraints);
   std::vector<uint64_t> samples;
   for (int i = 0; i < plan_->n_best; ++i)
     samples.push_back(hash_of(std::as_bytes(std::span(source)), static_cast<uint64_t>(i)));
-  return std::make_unique<Samples>(drawing_, plan_->rules, prefix, plan_->longest_with(tokens, begin) - 1,
-                                   samples);
+  return std::make_unique<Samples>(drawing_, plan_->rules, completed.prefix,
+                                   plan_->longest_with(tokens, completed) - 1, samples);
 }
 
 std::vector<int32_t> SearchRequests::allowed(const std::vector<int32_t>& source,

@@ -27,18 +27,6 @@ void check(const ModelConfig& model, const GenerationConfig& rules, int n_best) 
       n_best, rules.beam_size, n_best);
 }
 
-/// Returns the constraints with the first token that the rules force. Throws an input error unless banned
-/// phrases have tokens and the prefix has those of the vocabulary.
-LexicalConstraints checked(LexicalConstraints constraints, const GenerationConfig& rules, int vocab) {
-  if (rules.forced_first_token >= 0)
-    constraints.prefix.insert(constraints.prefix.begin(), rules.forced_first_token);
-  for (const int32_t id : constraints.prefix)
-    require(id >= 0 && id < vocab, "token {} of the prefix is not in the vocabulary of {}", id, vocab);
-  for (size_t i = 0; i < constraints.banned_phrases.size(); ++i)
-    require(!constraints.banned_phrases[i].empty(), "banned phrase {} is empty", i + 1);
-  return constraints;
-}
-
 /// The log-probability of a token that is penalized for being repeated. Of greedy search the penalty is that of
 /// its logit, of beam search that of its log-probability, as in transformers.
 float penalized(float log_probability, std::optional<float> logit, float penalty) {
@@ -53,32 +41,35 @@ void insert(std::vector<int32_t>& sorted, int32_t id) {
 
 }  // namespace
 
-BeamPlan::BeamPlan(const ModelConfig& model, const GenerationConfig& chosen, int best)
+BeamPlan::BeamPlan(const ModelConfig& model, const GenerationConfig& chosen, int best,
+                   const std::vector<int32_t>& ends_too)
     : rules((check(model, chosen, best), chosen)),
       n_best(best),
       vocab(model.target_vocab),
       start{model.decoder_start_token, model.generation.start_before_text},
       eos(model.eos),
+      more_ends(ends_too),
       context(model.context_tokens),
       longest(model.limits_length() ? model.max_positions : std::numeric_limits<int>::max()),
-      attention_layer(rules.coverage_penalty > 0 ? model.alignment_layer(rules) : -1) {
-  std::vector<int32_t> suppressed = tokens_never_generated(model, rules);
-  most_banned_ = suppressed.size() + (rules.min_new_tokens > 0 ? 1 : 0) + rules.begin_suppress_tokens.size() +
-                 rules.suppress_phrases.size();
-  if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
-  if (!rules.begin_suppress_tokens.empty())
-    restrictions.push_back(
-        std::make_unique<SuppressAtPlace>(rules.begin_suppress_tokens, rules.forced_first_token >= 0 ? 1 : 0));
-  if (!rules.suppress_phrases.empty())
-    restrictions.push_back(std::make_unique<BanPhrases>(rules.suppress_phrases));
-  if (rules.min_new_tokens > 0)
-    restrictions.push_back(std::make_unique<MinNewTokens>(rules.min_new_tokens, std::vector{eos}));
-  if (rules.no_repeat_ngram > 0)
-    restrictions.push_back(std::make_unique<NoRepeatedNgram>(rules.no_repeat_ngram));
+      attention_layer(rules.coverage_penalty > 0 ? model.alignment_layer(rules) : -1),
+      restrictions(restrictions_of(model, rules, more_ends)),
+      most_banned_(tokens_never_generated(model, rules).size() +
+                   (rules.min_new_tokens > 0 ? 1 + more_ends.size() : 0) + rules.begin_suppress_tokens.size() +
+                   rules.suppress_phrases.size()) {
   const bool reads_start = model.continues_text() && start.before_text;  // as `generate` of transformers counts
   if (rules.repetition_penalty != 1)
     restrictions.push_back(
         std::make_unique<RepetitionPenalty>(rules.repetition_penalty, reads_start ? start.token : -1));
+}
+
+LexicalConstraints BeamPlan::completed(LexicalConstraints constraints) const {
+  if (rules.forced_first_token >= 0)
+    constraints.prefix.insert(constraints.prefix.begin(), rules.forced_first_token);
+  for (const int32_t id : constraints.prefix)
+    require(id >= 0 && id < vocab, "token {} of the prefix is not in the vocabulary of {}", id, vocab);
+  for (size_t i = 0; i < constraints.banned_phrases.size(); ++i)
+    require(!constraints.banned_phrases[i].empty(), "banned phrase {} is empty", i + 1);
+  return constraints;
 }
 
 std::vector<int32_t> BeamPlan::complete(std::vector<int32_t> ids, const LexicalConstraints& constraints) const {
@@ -104,7 +95,7 @@ int BeamPlan::longest_with(int source_tokens, const LexicalConstraints& constrai
 BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens, LexicalConstraints constraints,
                        SearchObserver* observer)
     : plan_(std::move(plan)),
-      constraints_(checked(std::move(constraints), plan_->rules, plan_->vocab)),
+      constraints_(plan_->completed(std::move(constraints))),
       phrases_(constraints_.phrases, constraints_.word_goes_on, constraints_.continues_word),
       phrase_tokens_(
           LexicalConstraints{.prefix = {}, .phrases = constraints_.phrases, .banned_phrases = {}}.tokens()),

@@ -11,12 +11,16 @@ namespace sixfold {
 /// The settings of beam search that all sources of a call share. Safe to share between threads.
 struct BeamPlan {
   /// Throws an input error if the rules do not fit the model. `n_best`: number of hypotheses to return, at most
-  /// the beam size.
-  BeamPlan(const ModelConfig& model, const GenerationConfig& rules, int n_best);
+  /// the beam size. `more_ends`: tokens besides that of the model that end an output.
+  BeamPlan(const ModelConfig& model, const GenerationConfig& rules, int n_best,
+           const std::vector<int32_t>& more_ends = {});
 
   /// Completes the shortlist of a source: adds to `ids`, in ascending order, the end token, the tokens that the
   /// output must have, and the tokens of the lowest ids that beam search needs to have enough candidates.
   std::vector<int32_t> complete(std::vector<int32_t> ids, const LexicalConstraints& constraints = {}) const;
+  /// Returns the constraints with the first token that the rules force. Throws an input error unless banned
+  /// phrases have tokens and the prefix has those of the vocabulary.
+  LexicalConstraints completed(LexicalConstraints constraints) const;
   /// Throws an input error if the output of a source with these numbers of tokens can't have the prefix.
   int longest_with(int source_tokens, const LexicalConstraints& constraints) const;
 
@@ -24,11 +28,11 @@ struct BeamPlan {
   int n_best, vocab;
   WindowStart start;
   int32_t eos;
-  std::vector<int32_t> more_ends = {};  ///< tokens besides `eos` that end an output
-  int context;                          ///< `ModelConfig::context_tokens`
+  std::vector<int32_t> more_ends;
+  int context;          ///< `ModelConfig::context_tokens`
   int longest;          ///< number of tokens, including the end token, that the model has positions for
   int attention_layer;  ///< the decoder layer that tells the coverage of sources; -1: it does not count
-  std::vector<std::unique_ptr<const Restriction>> restrictions;
+  Restrictions restrictions;
 
  private:
   size_t most_banned_;

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "search/scorer.h"
 
 namespace sixfold {
 namespace {
@@ -26,11 +25,9 @@ void forbid_others(std::span<float> values, std::span<const int32_t> shortlist) 
   std::ranges::copy(kept, values.begin());
 }
 
-}  // namespace
-
 /// What several models say of the next token. Most tokens are only ranked, so that each takes one exponential
 /// for each model.
-class EnsembleScorer::Together {
+class Together {
  public:
   /// `logits`: of each model, which are kept.
   Together(const Ensemble& ensemble, std::vector<std::span<const float>> logits)
@@ -83,6 +80,27 @@ class EnsembleScorer::Together {
   std::vector<std::span<const float>> logits_;
   std::vector<double> normalizers_;
   std::vector<float> ranks_;
+};
+
+class EnsembleScorer final : public Scorer {
+ public:
+  explicit EnsembleScorer(const DecodeWorkspace& workspace);
+
+  void enter(std::span<const int> requests, const IdBatch& sources,
+             std::span<const std::span<const int32_t>> shortlists) override;
+  void leave(int request) override;
+  int64_t rows() const override;
+  std::span<const Answer> score(std::span<const Extension> extensions, std::span<const Query> queries) override;
+
+ private:
+  void answer(const Query& query, Together& next);
+
+  const DecodeWorkspace& workspace_;
+  std::vector<std::unique_ptr<DecodingState>> states_;  // of each model
+  std::vector<std::vector<int32_t>> shortlists_;        // by request; empty: all tokens
+  std::vector<int32_t> ids_;
+  std::vector<float> log_probs_, logits_, given_;
+  std::vector<Answer> answers_;
 };
 
 EnsembleScorer::EnsembleScorer(const DecodeWorkspace& workspace) : workspace_(workspace) {
@@ -237,6 +255,12 @@ std::span<const Answer> EnsembleScorer::score(std::span<const Extension> extensi
     begin = end;
   }
   return answers_;
+}
+
+}  // namespace
+
+std::unique_ptr<Scorer> make_ensemble_scorer(const DecodeWorkspace& workspace) {
+  return std::make_unique<EnsembleScorer>(workspace);
 }
 
 }  // namespace sixfold

@@ -1,8 +1,11 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
+
+#include "model/config.h"
 
 namespace sixfold {
 
@@ -119,5 +122,12 @@ class BanPhrases final : public Restriction {
  private:
   std::vector<std::vector<int32_t>> phrases_;
 };
+
+using Restrictions = std::vector<std::unique_ptr<const Restriction>>;
+
+/// Returns what the rules forbid, whatever searches, but for the repetition penalty. `more_ends`: tokens
+/// besides that of the model that end an output.
+Restrictions restrictions_of(const ModelConfig& model, const GenerationConfig& rules,
+                             const std::vector<int32_t>& more_ends);
 
 }  // namespace sixfold

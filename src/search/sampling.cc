@@ -23,20 +23,16 @@ double uniform_number(uint64_t seed, uint64_t sample, uint64_t place) {
 }  // namespace
 
 SamplingPlan::SamplingPlan(const ModelConfig& model, const GenerationConfig& rules, const DrawOptions& options,
-                           uint64_t random_seed)
+                           uint64_t random_seed, const std::vector<int32_t>& more_ends)
     : draw((check_ranges(options), options)),
       seed(random_seed),
       prompt_is_output(!model.continues_text()),
       certain(prompt_is_output && rules.forced_first_token >= 0 ? 1 : 0),
       start{model.decoder_start_token, model.generation.start_before_text},
-      ends{model.eos},
-      context(model.context_tokens) {
-  std::vector<int32_t> suppressed = tokens_never_generated(model, rules);
-  if (!suppressed.empty()) restrictions.push_back(std::make_unique<SuppressTokens>(std::move(suppressed)));
-  if (!rules.begin_suppress_tokens.empty())
-    restrictions.push_back(std::make_unique<SuppressAtPlace>(rules.begin_suppress_tokens, certain));
-  if (!rules.suppress_phrases.empty())
-    restrictions.push_back(std::make_unique<BanPhrases>(rules.suppress_phrases));
+      ends(more_ends),
+      context(model.context_tokens),
+      restrictions(restrictions_of(model, rules, more_ends)) {
+  ends.push_back(model.eos);
 }
 
 Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, int max_tokens,

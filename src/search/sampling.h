@@ -25,9 +25,10 @@ class DrawObserver {
 
 /// The settings of sampling that all prompts of a call share. Safe to share between threads.
 struct SamplingPlan {
-  /// `rules`: which tokens are forbidden. Throws an input error if the options do not fit the model.
+  /// `rules`: which tokens are forbidden. `more_ends`: tokens besides that of the model that end a text. Throws
+  /// an input error if the options do not fit the model.
   SamplingPlan(const ModelConfig& model, const GenerationConfig& rules, const DrawOptions& options,
-               uint64_t seed);
+               uint64_t seed, const std::vector<int32_t>& more_ends = {});
 
   DrawOptions draw;
   uint64_t seed;
@@ -39,8 +40,7 @@ struct SamplingPlan {
   WindowStart start;
   std::vector<int32_t> ends;  ///< each of them ends a text
   int context;
-  /// They see the prompt and the tokens after it.
-  std::vector<std::unique_ptr<const Restriction>> restrictions;
+  Restrictions restrictions;  ///< they see the prompt and the tokens after it
 };
 
 /// Is given a text after each of its tokens, with the prompt. Returns whether it is complete.

@@ -4,6 +4,8 @@
 #include <limits>
 #include <map>
 
+#include "search/ensemble.h"
+
 namespace sixfold {
 namespace {
 
@@ -37,10 +39,59 @@ const ops::OutputWeights& kept(std::vector<std::pair<std::vector<int32_t>, ops::
   return all.emplace_back(rows, make()).second;
 }
 
-}  // namespace
+/// The scorer of one model. It computes the output layer in chunks; neighbouring hypotheses with equal queries
+/// and the same shortlist share a matrix product.
+class ModelScorer final : public Scorer {
+ public:
+  explicit ModelScorer(const DecodeWorkspace& workspace);
+
+  void enter(std::span<const int> requests, const IdBatch& sources,
+             std::span<const std::span<const int32_t>> shortlists) override;
+  void leave(int request) override;
+  int64_t rows() const override;
+  std::span<const Answer> score(std::span<const Extension> extensions, std::span<const Query> queries) override;
+
+ private:
+  class AttentionOfLayers;
+  /// The output layer, of all tokens or of a shortlist.
+  struct Output {
+    ops::OutputWeights weights;
+    std::vector<int32_t> ids;  ///< token id of each row, ascending; empty: row i is token i
+    /// Weights that were made for some of the rows.
+    using OfRows = std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>;
+    OfRows without = {};   ///< under which these tokens have probability 0
+    OfRows selected = {};  ///< of these tokens alone
+
+    std::vector<int32_t> rows_of(std::span<const int32_t> tokens) const;
+  };
+  Output& output_of(int request);
+  const ops::OutputWeights& without(Output& output, const std::vector<int32_t>& rows) const;
+  const ops::OutputWeights& selected(Output& output, const std::vector<int32_t>& rows) const;
+  /// Of listed tokens, both [states, listed].
+  struct Listed {
+    std::vector<float> log_probs, logits;
+  };
+  Listed listed(const Query& query, Output& output, const Tensor& states, Context& context) const;
+  void add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context);
+  Tensor last_rows(const Tensor& states, std::span<const Extension> extensions, Context& context) const;
+  void add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
+                     const AttentionOfLayers& seen);
+  void answer(const Query& query, Output& output, const Tensor& states, Context& context);
+  void draw_each(std::span<const Query> queries, const Output& output, const Tensor& states, Context& context);
+
+  const DecodeWorkspace& workspace_;
+  DecodingState state_;
+  Output all_;
+  std::vector<std::unique_ptr<Output>> shortlisted_;  // by request; null: all_
+  // Of all answers, concatenated.
+  std::vector<int32_t> ids_, given_ids_;
+  std::vector<float> log_probs_, logits_, given_, given_log_probs_, attention_;
+  std::vector<size_t> ends_;
+  std::vector<Answer> answers_;
+};
 
 /// Keeps the attention to the sources in the layers that queries ask for.
-class Scorer::AttentionOfLayers final : public AttentionObserver {
+class ModelScorer::AttentionOfLayers final : public AttentionObserver {
  public:
   explicit AttentionOfLayers(std::span<const Query> queries) {
     for (const Query& query : queries)
@@ -58,15 +109,13 @@ class Scorer::AttentionOfLayers final : public AttentionObserver {
   std::map<int, Tensor> layers_;
 };
 
-Scorer::Scorer(const DecodeWorkspace& workspace)
+ModelScorer::ModelScorer(const DecodeWorkspace& workspace)
     : workspace_(workspace),
-      ensemble_(workspace.ensemble ? std::make_unique<EnsembleScorer>(workspace) : nullptr),
       state_(workspace.model, workspace.backend),
       all_{.weights = workspace.model.output(), .ids = {}} {}
 
-void Scorer::enter(std::span<const int> requests, const IdBatch& sources,
-                   std::span<const std::span<const int32_t>> shortlists) {
-  if (ensemble_) return ensemble_->enter(requests, sources, shortlists);
+void ModelScorer::enter(std::span<const int> requests, const IdBatch& sources,
+                        std::span<const std::span<const int32_t>> shortlists) {
   std::vector<std::unique_ptr<Output>> outputs(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto ids = shortlists[i];
@@ -84,26 +133,24 @@ void Scorer::enter(std::span<const int> requests, const IdBatch& sources,
     shortlisted_[static_cast<size_t>(requests[i])] = std::move(outputs[i]);
 }
 
-void Scorer::leave(int request) {
-  if (ensemble_) return ensemble_->leave(request);
+void ModelScorer::leave(int request) {
   state_.leave(request);
   shortlisted_[static_cast<size_t>(request)].reset();
 }
 
-int64_t Scorer::rows() const {
-  if (ensemble_) return ensemble_->rows();
+int64_t ModelScorer::rows() const {
   int64_t rows = state_.source().rows();
   for (const RowStore& store : state_.target()) rows += store.rows();
   return rows;
 }
 
-Scorer::Output& Scorer::output_of(int request) {
+ModelScorer::Output& ModelScorer::output_of(int request) {
   const auto& shortlisted = shortlisted_[static_cast<size_t>(request)];
   return shortlisted ? *shortlisted : all_;
 }
 
 /// The rows of those of the tokens that the layer contains.
-std::vector<int32_t> Scorer::Output::rows_of(std::span<const int32_t> tokens) const {
+std::vector<int32_t> ModelScorer::Output::rows_of(std::span<const int32_t> tokens) const {
   if (ids.empty()) return {tokens.begin(), tokens.end()};
   std::vector<int32_t> rows;
   for (const int32_t token : tokens)
@@ -113,7 +160,7 @@ std::vector<int32_t> Scorer::Output::rows_of(std::span<const int32_t> tokens) co
   return rows;
 }
 
-const ops::OutputWeights& Scorer::without(Output& output, const std::vector<int32_t>& rows) const {
+const ops::OutputWeights& ModelScorer::without(Output& output, const std::vector<int32_t>& rows) const {
   if (rows.empty()) return output.weights;
   return kept(output.without, rows, [&] {
     ops::OutputWeights weights = output.weights;
@@ -122,13 +169,14 @@ const ops::OutputWeights& Scorer::without(Output& output, const std::vector<int3
   });
 }
 
-const ops::OutputWeights& Scorer::selected(Output& output, const std::vector<int32_t>& rows) const {
+const ops::OutputWeights& ModelScorer::selected(Output& output, const std::vector<int32_t>& rows) const {
   return kept(output.selected, rows,
               [&] { return ops::select_outputs(workspace_.backend, output.weights, rows); });
 }
 
 /// Returns the state of each extension's last token, [extensions, d_model].
-Tensor Scorer::last_rows(const Tensor& states, std::span<const Extension> extensions, Context& context) const {
+Tensor ModelScorer::last_rows(const Tensor& states, std::span<const Extension> extensions,
+                              Context& context) const {
   if (states.rows() == std::ssize(extensions)) return states;
   std::vector<int32_t> rows;
   int32_t end = 0;
@@ -143,8 +191,8 @@ Tensor Scorer::last_rows(const Tensor& states, std::span<const Extension> extens
 
 /// Returns the log-probabilities of the listed tokens after each state, [states, listed]. The normalization is
 /// computed for one of them; the others differ from it as their logits do.
-Scorer::Listed Scorer::listed(const Query& query, Output& output, const Tensor& states,
-                              Context& context) const {
+ModelScorer::Listed ModelScorer::listed(const Query& query, Output& output, const Tensor& states,
+                                        Context& context) const {
   if (query.listed.empty()) return {};
   const auto count = static_cast<size_t>(states.rows()), size = query.listed.size();
   const std::vector<int32_t> rows = output.rows_of(query.listed);
@@ -169,7 +217,8 @@ Scorer::Listed Scorer::listed(const Query& query, Output& output, const Tensor& 
 }
 
 /// Adds the log-probabilities of the last tokens of an extension. `states`: of its tokens.
-void Scorer::add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context) {
+void ModelScorer::add_given(const Extension& extension, const Query& query, const Tensor& states,
+                            Context& context) {
   if (query.given == 0) return;
   require(query.given < extension.tokens.size(), "{} tokens are given, but the extension has {}", query.given,
           extension.tokens.size());
@@ -189,8 +238,8 @@ void Scorer::add_given(const Extension& extension, const Query& query, const Ten
 }
 
 /// Appends the attention of each extension whose query asks for it.
-void Scorer::add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
-                           const AttentionOfLayers& seen) {
+void ModelScorer::add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
+                                const AttentionOfLayers& seen) {
   size_t tokens = 0;  // of all extensions
   for (const Extension& extension : extensions) tokens += extension.tokens.size();
   std::map<int, std::vector<float>> weights;
@@ -215,7 +264,7 @@ void Scorer::add_attention(std::span<const Extension> extensions, std::span<cons
   }
 }
 
-void Scorer::answer(const Query& query, Output& output, const Tensor& states, Context& context) {
+void ModelScorer::answer(const Query& query, Output& output, const Tensor& states, Context& context) {
   const auto rows = static_cast<size_t>(states.rows());
   for (const auto& tokens : {query.banned, query.listed})
     for (const int32_t token : tokens)
@@ -246,8 +295,8 @@ void Scorer::answer(const Query& query, Output& output, const Tensor& states, Co
 }
 
 /// Computes the logits of all rows in one product, and draws a token for each row on its own.
-void Scorer::draw_each(std::span<const Query> queries, const Output& output, const Tensor& states,
-                       Context& context) {
+void ModelScorer::draw_each(std::span<const Query> queries, const Output& output, const Tensor& states,
+                            Context& context) {
   const auto vocab = static_cast<size_t>(all_.weights.weight.rows()),
              size = static_cast<size_t>(output.weights.weight.rows());
   std::vector<float> logits = ops::logits(context, states, output.weights).to_floats(context.backend());
@@ -269,8 +318,8 @@ void Scorer::draw_each(std::span<const Query> queries, const Output& output, con
   }
 }
 
-std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std::span<const Query> queries) {
-  if (ensemble_) return ensemble_->score(extensions, queries);
+std::span<const Answer> ModelScorer::score(std::span<const Extension> extensions,
+                                           std::span<const Query> queries) {
   require(extensions.size() == queries.size(), "{} extensions and {} queries", extensions.size(),
           queries.size());
   Context context(workspace_.backend, workspace_.arena);
@@ -312,6 +361,13 @@ std::span<const Answer> Scorer::score(std::span<const Extension> extensions, std
     given += count, best += likeliest, listed += logits, seen += sources;
   }
   return answers_;
+}
+
+}  // namespace
+
+std::unique_ptr<Scorer> make_scorer(const DecodeWorkspace& workspace) {
+  if (workspace.ensemble) return make_ensemble_scorer(workspace);
+  return std::make_unique<ModelScorer>(workspace);
 }
 
 }  // namespace sixfold

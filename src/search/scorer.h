@@ -6,9 +6,10 @@
 
 #include "model/decoding_state.h"
 #include "search/draw.h"
-#include "search/ensemble.h"
 
 namespace sixfold {
+
+struct Ensemble;
 
 /// What one thread needs for decoding: a model, which threads may share, and a backend and buffers of its own.
 /// For one thread at a time.
@@ -71,62 +72,26 @@ struct Answer {
 };
 
 /// Computes probabilities of the next tokens of hypotheses. It answers queries instead of returning rows of
-/// log-probabilities, and computes the output layer in chunks. Neighbouring hypotheses with equal queries and
-/// the same shortlist share a matrix product. For one thread at a time.
+/// log-probabilities. For one thread at a time.
 class Scorer {
  public:
-  explicit Scorer(const DecodeWorkspace& workspace);
+  virtual ~Scorer() = default;
 
   /// Encodes the sources (with end tokens) of new requests; see `DecodingState::enter`. `shortlists`: for each
   /// request the ids of the tokens that it may use, in ascending order; empty: all.
-  void enter(std::span<const int> requests, const IdBatch& sources,
-             std::span<const std::span<const int32_t>> shortlists);
+  virtual void enter(std::span<const int> requests, const IdBatch& sources,
+                     std::span<const std::span<const int32_t>> shortlists) = 0;
   /// Removes a request; its number can be used again.
-  void leave(int request);
-  /// The rows that its decoding state has memory for.
-  int64_t rows() const;
+  virtual void leave(int request) = 0;
+  /// The rows that its decoding states have memory for.
+  virtual int64_t rows() const = 0;
   /// Extends hypotheses (see `DecodingState::extend`), and answers for each the query about its next token.
   /// `queries` has one entry for each extension. Waits for the kernels that compute the answers.
-  std::span<const Answer> score(std::span<const Extension> extensions, std::span<const Query> queries);
-
- private:
-  class AttentionOfLayers;
-  /// The output layer, of all tokens or of a shortlist.
-  struct Output {
-    ops::OutputWeights weights;
-    std::vector<int32_t> ids;  ///< token id of each row, ascending; empty: row i is token i
-    /// Weights that were made for some of the rows.
-    using OfRows = std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>;
-    OfRows without = {};   ///< under which these tokens have probability 0
-    OfRows selected = {};  ///< of these tokens alone
-
-    std::vector<int32_t> rows_of(std::span<const int32_t> tokens) const;
-  };
-  Output& output_of(int request);
-  const ops::OutputWeights& without(Output& output, const std::vector<int32_t>& rows) const;
-  const ops::OutputWeights& selected(Output& output, const std::vector<int32_t>& rows) const;
-  /// Of listed tokens, both [states, listed].
-  struct Listed {
-    std::vector<float> log_probs, logits;
-  };
-  Listed listed(const Query& query, Output& output, const Tensor& states, Context& context) const;
-  void add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context);
-  Tensor last_rows(const Tensor& states, std::span<const Extension> extensions, Context& context) const;
-  void add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
-                     const AttentionOfLayers& seen);
-  void answer(const Query& query, Output& output, const Tensor& states, Context& context);
-  void draw_each(std::span<const Query> queries, const Output& output, const Tensor& states, Context& context);
-
-  const DecodeWorkspace& workspace_;
-  std::unique_ptr<EnsembleScorer> ensemble_;  // does everything, if there is one
-  DecodingState state_;
-  Output all_;
-  std::vector<std::unique_ptr<Output>> shortlisted_;  // by request; null: all_
-  // Of all answers, concatenated.
-  std::vector<int32_t> ids_, given_ids_;
-  std::vector<float> log_probs_, logits_, given_, given_log_probs_, attention_;
-  std::vector<size_t> ends_;
-  std::vector<Answer> answers_;
+  virtual std::span<const Answer> score(std::span<const Extension> extensions,
+                                        std::span<const Query> queries) = 0;
 };
+
+/// The scorer of the model of a workspace, or of its ensemble, if it has one. The workspace must outlive it.
+std::unique_ptr<Scorer> make_scorer(const DecodeWorkspace& workspace);
 
 }  // namespace sixfold

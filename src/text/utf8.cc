@@ -68,6 +68,17 @@ std::string one_line(std::string text) {
   return replace_nul(std::move(text));
 }
 
+std::string with_single_spaces(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const bool space = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!space) result += c;
+    if (space && !result.empty() && result.back() != ' ') result += ' ';
+  }
+  if (result.ends_with(' ')) result.pop_back();
+  return result;
+}
+
 /// Whether a character, which is negative where the text is not valid UTF-8, is one of a kind.
 static bool has_character(std::string_view text, bool (*is_of_kind)(UChar32 character)) {
   for (size_t position = 0; position < text.size();) {

@@ -24,6 +24,9 @@ std::string replace_nul(std::string text);
 /// by U+FFFD.
 std::string one_line(std::string text);
 
+/// `text` with one space for each run of spaces, tabs and line ends, and none at its ends.
+std::string with_single_spaces(std::string_view text);
+
 /// Whether well-formed `text` contains a visible character: one that is not a space, control or format
 /// character.
 bool has_visible_character(std::string_view text);

@@ -21,7 +21,7 @@ class ScorerTest : public testing::Test {
     IdBatch sources;
     sources.add(source);
     const std::span<const int32_t> ids = shortlist;
-    scorer_.enter({&request, 1}, sources, {&ids, 1});
+    scorer_->enter({&request, 1}, sources, {&ids, 1});
   }
   /// The likeliest tokens of a distribution among `of`, but for some.
   static Ids best(const std::vector<double>& log_probs, Ids of, const Ids& banned) {
@@ -39,7 +39,7 @@ class ScorerTest : public testing::Test {
 
   RandomModel model_{vocab, 5};
   DecodeWorkspace workspace_{model_};
-  Scorer scorer_{workspace_};
+  std::unique_ptr<Scorer> scorer_ = make_scorer(workspace_);
 };
 
 /// A prompt of several tokens beside a single one; each row's own query.
@@ -51,7 +51,7 @@ TEST_F(ScorerTest, AnswersWhatEachAsks) {
   const std::array extensions{Extension{1, 0, prompt}, Extension{0, 0, start}};
   const std::array queries{Query{.top_k = 3, .banned = banned, .listed = listed},
                            Query{.top_k = 2, .banned = banned, .renormalize = true}};
-  const auto answers = scorer_.score(extensions, queries);
+  const auto answers = scorer_->score(extensions, queries);
   ASSERT_EQ(answers.size(), 2u);
   const auto after = next_symbols(model_, source, {7, 8}), first = next_symbols(model_, source, {});
   const Ids expected = best(after, all(), banned);
@@ -80,7 +80,7 @@ TEST_F(ScorerTest, AnswersForGivenTokensAndUnderARenormalization) {
   const std::array extensions{Extension{1, 0, prefix}, Extension{0, 0, start}};
   const std::array queries{Query{.top_k = 1, .given = 3},
                            Query{.top_k = 2, .banned = banned, .renormalize = true, .listed = listed}};
-  const auto answers = scorer_.score(extensions, queries);
+  const auto answers = scorer_->score(extensions, queries);
   ASSERT_EQ(answers[0].given.size(), 3u);
   EXPECT_TRUE(answers[1].given.empty());
   for (size_t i = 0; i < 3; ++i) {
@@ -96,7 +96,7 @@ TEST_F(ScorerTest, AnswersForGivenTokensAndUnderARenormalization) {
     EXPECT_NEAR(answers[1].log_probs[2 + i], first[static_cast<size_t>(listed[i])], 1e-4);
   const Query too_many{.top_k = 1, .given = 1};
   EXPECT_NE(error_message([&] {
-              scorer_.score({&extensions[1], 1}, {&too_many, 1});
+              scorer_->score({&extensions[1], 1}, {&too_many, 1});
             }).find("1 tokens are given"),
             std::string::npos);
 }
@@ -108,7 +108,7 @@ TEST_F(ScorerTest, AShortlistIsARequestsOwn) {
   const std::array extensions{Extension{0, 0, start}, Extension{1, 0, start}};
   const Query query{.top_k = 3, .banned = banned};
   const std::array queries{query, query};
-  const auto answers = scorer_.score(extensions, queries);
+  const auto answers = scorer_->score(extensions, queries);
   const auto after = next_symbols(model_, source, {});
   const Ids whole = best(after, all(), banned);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(answers[0].ids[i], whole[i]);
@@ -124,7 +124,7 @@ TEST_F(ScorerTest, RefusesTokensThatThereAreNot) {
     const Ids tokens{token};
     for (const Query& query : {Query{.top_k = 2, .banned = tokens}, Query{.listed = tokens}})
       EXPECT_NE(error_message([&] {
-                  scorer_.score({&extension, 1}, {&query, 1});
+                  scorer_->score({&extension, 1}, {&query, 1});
                 }).find("not in the vocabulary"),
                 std::string::npos);
   }

@@ -34,9 +34,9 @@ GenerationPlan plan_of(const ModelRuntime& model, const GenerateOptions& options
                       .min_tokens = options.min_tokens.value_or(config.generation.min_new_tokens),
                       .no_repeat_ngram = options.no_repeat_ngram.value_or(config.generation.no_repeat_ngram),
                       .draw = options.draw.over(stored.draw),
-                      .ends = {config.eos}};
+                      .more_ends = {}};
   const auto add_end = [&](int32_t id) {
-    if (std::ranges::count(plan.ends, id) == 0) plan.ends.push_back(id);
+    if (id != config.eos && std::ranges::count(plan.more_ends, id) == 0) plan.more_ends.push_back(id);
   };
   for (const int id : stored.more_ends) {
     require(id < config.target_vocab, "{}: language_model.more_ends has the id {}, but the model has {} tokens",
@@ -133,32 +133,26 @@ std::shared_ptr<BeamPlan> GenerationJob::beam_plan() const {
   require_no_drawing(options_.draw);
   require(options_.samples <= how_.beam_size, "samples is {}, but a beam of {} finds at most {} texts",
           options_.samples, how_.beam_size, how_.beam_size);
-  GenerationConfig rules = model_.config().generation;
+  GenerationConfig rules = this->rules();
   rules.beam_size = how_.beam_size;
   rules.at_longest = AtLongest::cut;
-  rules.min_new_tokens = rules.no_repeat_ngram = 0;  // restrictions that both kinds of search have
-  auto plan = std::make_shared<BeamPlan>(model_.config(), rules, options_.samples);
-  plan->more_ends.assign(how_.ends.begin() + 1, how_.ends.end());
-  add_restrictions(*plan);
-  return plan;
-}
-
-/// Adds what is forbidden to a plan of sampling or of beam search.
-void GenerationJob::add_restrictions(auto& plan) const {
-  if (how_.no_repeat_ngram > 0)
-    plan.restrictions.push_back(std::make_unique<NoRepeatedNgram>(how_.no_repeat_ngram));
-  if (how_.min_tokens > 0)
-    plan.restrictions.push_back(std::make_unique<MinNewTokens>(how_.min_tokens, how_.ends));
+  return std::make_shared<BeamPlan>(model_.config(), rules, options_.samples, how_.more_ends);
 }
 
 std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
   auto plan =
-      std::make_shared<SamplingPlan>(model_.config(), model_.config().generation, how_.draw, options_.seed);
-  plan->ends = how_.ends;
+      std::make_shared<SamplingPlan>(model_.config(), rules(), how_.draw, options_.seed, how_.more_ends);
   plan->likeliest = options_.likeliest.value_or(0);
   plan->shows_prompt = options_.prompt_tokens;
-  add_restrictions(*plan);
   return plan;
+}
+
+/// What is forbidden in sampling and in beam search.
+GenerationConfig GenerationJob::rules() const {
+  GenerationConfig rules = model_.config().generation;
+  rules.min_new_tokens = how_.min_tokens;
+  rules.no_repeat_ngram = how_.no_repeat_ngram;
+  return rules;
 }
 
 std::unique_ptr<Strategy> GenerationJob::strategy(const Wanted& wanted) const {

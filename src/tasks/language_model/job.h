@@ -33,7 +33,7 @@ struct GenerationPlan {
   int min_tokens = 0;
   int no_repeat_ngram = 0;
   DrawOptions draw;
-  std::vector<int32_t> ends;  ///< the end token first, then others that end a text
+  std::vector<int32_t> more_ends;  ///< tokens besides that of the model that end a text
 };
 
 /// The generation of texts for a list of prompts.
@@ -58,7 +58,7 @@ class GenerationJob final : public RequestGroup {
   int max_tokens(size_t prompt_tokens) const;
   std::shared_ptr<SamplingPlan> sampling_plan() const;
   std::shared_ptr<BeamPlan> beam_plan() const;
-  void add_restrictions(auto& plan) const;
+  GenerationConfig rules() const;
   std::unique_ptr<Strategy> strategy(const Wanted& wanted) const;
   void complete(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) override;
   void queue_prompt(size_t prompt);

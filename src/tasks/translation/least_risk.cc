@@ -14,17 +14,22 @@ std::vector<size_t> by_risk(std::span<const LikelyText> texts, const std::functi
   double largest = 0;
   for (size_t i = 0; i < texts.size(); ++i)
     largest = i == 0 ? texts[i].log_weight : std::max(largest, texts[i].log_weight);
-  std::map<std::string, double> weights;  // of each text, which is compared once
-  for (const LikelyText& one : texts) weights[one.text] += std::exp(one.log_weight - largest);
+  std::map<std::string, size_t> places;  // of each text among the different ones, which are compared once
   std::vector<std::string> different;
-  for (const auto& [text, weight] : weights) different.push_back(text);
+  std::vector<double> weights;
+  for (const LikelyText& one : texts) {
+    const auto [place, is_new] = places.emplace(one.text, different.size());
+    if (is_new) different.push_back(one.text), weights.push_back(0);
+    weights[place->second] += std::exp(one.log_weight - largest);
+  }
   const std::vector<std::vector<double>> scores = chrf_of_each(different, between);
-  std::map<std::string, double> gains;
-  for (size_t i = 0; i < different.size(); ++i)
-    for (size_t j = 0; j < different.size(); ++j) gains[different[i]] += weights[different[j]] * scores[i][j];
+  const auto gain = [&](size_t i) {
+    const size_t place = places.at(texts[i].text);
+    return std::inner_product(weights.begin(), weights.end(), scores[place].begin(), 0.0);
+  };
   std::vector<size_t> order(texts.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return gains[texts[i].text]; });
+  std::ranges::stable_sort(order, std::greater(), gain);
   return order;
 }
 

@@ -12,21 +12,8 @@ namespace {
 Pieces markdown_pieces(const MarkupSource& source, const MarkdownDocument& document,
                        const std::vector<bool>& kept) {
   PieceList pieces(source, MarkupLanguage::markdown);
-  for (size_t leaf = 0; leaf < document.leaves.size(); ++leaf) {
-    const std::vector<MarkdownPart>& parts = document.leaves[leaf].parts;
-    if (kept[leaf]) continue;
-    std::vector<size_t> added(parts.size());
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i].kind == PieceKind::text) {
-        pieces.add_text(parts[i].begin, parts[i].end, /*keeps_space=*/false);
-        continue;
-      }
-      if (parts[i].begin == parts[i].end) continue;
-      added[i] = pieces.add(parts[i].kind, parts[i].begin, parts[i].end);
-      if (parts[i].stands_for_words) pieces.stands_for_words();
-      if (parts[i].kind == PieceKind::close) pieces.make_partners(added[parts[i].partner], added[i]);
-    }
-  }
+  for (size_t leaf = 0; leaf < document.leaves.size(); ++leaf)
+    if (!kept[leaf]) pieces.add(document.leaves[leaf].parts);
   return pieces.take();
 }
 
@@ -72,15 +59,6 @@ void require_empty_lines(const MarkupSource& source) {
   }
 }
 
-/// A translation as a part of a line: without line ends, and with single spaces.
-std::string as_part_of_line(std::string text) {
-  std::string result;
-  for (const char c : one_line(std::move(text)))
-    if ((c != ' ' && c != '\t') || (!result.empty() && result.back() != ' ')) result += c == '\t' ? ' ' : c;
-  if (result.ends_with(' ')) result.pop_back();
-  return result;
-}
-
 }  // namespace
 
 std::string translate_markdown(std::string_view markdown, const TextTranslator& translate,
@@ -101,7 +79,7 @@ std::string translate_markdown(std::string_view markdown, const TextTranslator& 
               translations.size());
       for (size_t i = 0; i < missing.size(); ++i) {
         TranslatedText& result = known[missing[i]] = translations[i];
-        result.text = as_part_of_line(std::move(result.text));
+        result.text = with_single_spaces(replace_nul(std::move(result.text)));
         if (!has_visible_character(result.text)) result = {missing[i]};  // an empty block would be another one
       }
     }

@@ -6,17 +6,9 @@
 
 namespace sixfold {
 
-/// A part of a text of Markdown as it becomes a piece.
-struct MarkdownPart {
-  PieceKind kind;
-  size_t begin, end;
-  size_t partner = Piece::none;  ///< its index
-  bool stands_for_words = false;
-};
-
 /// The text of a block: of a paragraph, heading, item or cell.
 struct MarkdownLeaf {
-  std::vector<MarkdownPart> parts;  ///< none if it is not understood; it is not translated then
+  std::vector<TextPart> parts;  ///< none if it is not understood; it is not translated then
   /// What a translation keeps: links with their targets, images, code and HTML, sorted.
   std::vector<std::string> spans;
   std::vector<std::string> emphases;  ///< sorted; those without words are left out of a translation

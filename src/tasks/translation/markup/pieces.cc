@@ -49,6 +49,20 @@ void PieceList::add_line(size_t begin, size_t end) {
   if (last < end) add(PieceKind::space, last, end);
 }
 
+void PieceList::add(std::span<const TextPart> parts) {
+  std::vector<size_t> added(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const TextPart& part = parts[i];
+    if (part.kind == PieceKind::text) {
+      add_text(part.begin, part.end, part.keeps_space);
+    } else if (part.begin < part.end) {
+      added[i] = add(part.kind, part.begin, part.end);
+      if (part.stands_for_words) stands_for_words();
+      if (part.kind == PieceKind::close) make_partners(added[part.partner], added[i]);
+    }
+  }
+}
+
 void PieceList::make_partners(size_t open, size_t close) {
   pieces_[open].partner = close;
   pieces_[close].partner = open;

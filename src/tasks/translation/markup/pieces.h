@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,15 @@ struct Piece {
 /// crosses others and is a boundary; every end tag has a partner.
 using Pieces = std::vector<Piece>;
 
+/// A part of a text as it becomes pieces.
+struct TextPart {
+  PieceKind kind;
+  size_t begin, end;
+  size_t partner = Piece::none;  ///< its index among the parts
+  bool keeps_space = false;      ///< see `PieceList::add_text`
+  bool stands_for_words = false;
+};
+
 /// Throws an input error with its place if elements are nested too deep.
 Pieces html_pieces(const MarkupSource& source);
 
@@ -58,6 +68,8 @@ class PieceList {
   size_t add(PieceKind kind, size_t begin, size_t end);
   /// Adds text as white space, text and white space. If white space is kept, each line is a text of its own.
   void add_text(size_t begin, size_t end, bool keeps_space);
+  /// Adds the parts of a text that have bytes.
+  void add(std::span<const TextPart> parts);
   void make_partners(size_t open, size_t close);
   /// Replaces all pieces from index `first` on by one of this kind if they are boundaries. Returns whether they
   /// are.

@@ -51,15 +51,6 @@ class CuePieces {
   PieceList pieces_;
 };
 
-/// A translation as a part of a cue: without empty lines, which would end it.
-void fit_into_cue(std::string& text) {
-  std::string fitting;
-  for (const char c : one_line(std::move(text)))
-    if (c != ' ' || (!fitting.empty() && fitting.back() != ' ')) fitting += c;
-  if (fitting.ends_with(' ')) fitting.pop_back();
-  text = fitting.empty() ? "\u00A0" : fitting;
-}
-
 }  // namespace
 
 std::string translate_webvtt(std::string_view vtt, const TextTranslator& translate, const std::string& name) {
@@ -67,7 +58,10 @@ std::string translate_webvtt(std::string_view vtt, const TextTranslator& transla
   require_text(source);
   const TextTranslator fitting = [&](const std::vector<std::string>& texts) {
     std::vector<TranslatedText> translations = translate(texts);
-    for (TranslatedText& translation : translations) fit_into_cue(translation.text);
+    for (auto& [text, cut] : translations) {
+      text = with_single_spaces(replace_nul(std::move(text)));  // empty lines would end the cue
+      if (text.empty()) text = "\u00A0";
+    }
     return translations;
   };
   return translate_pieces(source, CuePieces(source).read(), MarkupLanguage::cues, fitting);

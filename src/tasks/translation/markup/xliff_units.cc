@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "text/words.h"
@@ -119,23 +120,13 @@ class XliffReader {
   Xliff xliff_;
 };
 
-/// A part of a source as it becomes a piece.
-struct Part {
-  PieceKind kind;
-  size_t begin, end;
-  bool keeps_space = false;
-  bool stands_for_words = false;
-  size_t partner = Piece::none;  // its index
-  bool ended = false;            // of a code
-};
-
 /// Finds the parts of a source, and which codes belong together.
 class PartFinder {
  public:
   PartFinder(const MarkupSource& source, const Xliff& xliff, size_t element, size_t shift)
       : source_(source), xliff_(xliff), element_(element), shift_(shift) {}
 
-  std::vector<Part> find() {
+  std::vector<TextPart> find() {
     const auto& events = xliff_.xml.events;
     for (size_t i = xliff_.starts[element_] + 1; i < xliff_.ends[element_]; ++i) {
       const XmlEvent& event = events[i];
@@ -148,7 +139,7 @@ class PartFinder {
       else
         add(event.kind == XmlEvent::Kind::note ? PieceKind::mark : PieceKind::boundary, event);
     }
-    for (Part& part : parts_)
+    for (TextPart& part : parts_)
       if (part.kind == PieceKind::open && part.partner == Piece::none) part.kind = PieceKind::mark;
     return std::move(parts_);
   }
@@ -157,7 +148,7 @@ class PartFinder {
   std::string_view bytes(const XmlEvent& event) const {
     return source_.bytes.substr(event.begin + shift_, event.end - event.begin);
   }
-  Part& add(PieceKind kind, const XmlEvent& event) {
+  TextPart& add(PieceKind kind, const XmlEvent& event) {
     parts_.push_back({kind, event.begin + shift_, event.end + shift_});
     return parts_.back();
   }
@@ -228,8 +219,8 @@ class PartFinder {
     }
     const size_t opened = found->second;
     open_.erase(found);
-    while (!nested_.empty() && parts_[nested_.back()].ended) nested_.pop_back();
-    parts_[opened].ended = true;
+    while (!nested_.empty() && ended_.contains(nested_.back())) nested_.pop_back();
+    ended_.insert(opened);
     if (!nested_.empty() && nested_.back() == opened && parts_[opened].kind == PieceKind::open) {
       nested_.pop_back();
       add(PieceKind::close, event).partner = opened;
@@ -243,9 +234,10 @@ class PartFinder {
   const MarkupSource& source_;
   const Xliff& xliff_;
   size_t element_, shift_;
-  std::vector<Part> parts_;
+  std::vector<TextPart> parts_;
   std::map<std::string, size_t> open_;  // the parts of codes that have not ended
   std::vector<size_t> nested_;          // the parts of codes, outermost first, some of which have ended
+  std::set<size_t> ended_;              // the parts of codes that have
 };
 
 }  // namespace
@@ -271,17 +263,7 @@ std::string with_attribute(std::string tag, std::string_view name, std::string_v
 
 void add_unit_content(const MarkupSource& source, const Xliff& xliff, size_t element, size_t shift,
                       PieceList& pieces) {
-  const std::vector<Part> parts = PartFinder(source, xliff, element, shift).find();
-  std::vector<size_t> added(parts.size());
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].kind == PieceKind::text) {
-      pieces.add_text(parts[i].begin, parts[i].end, parts[i].keeps_space);
-      continue;
-    }
-    added[i] = pieces.add(parts[i].kind, parts[i].begin, parts[i].end);
-    if (parts[i].stands_for_words) pieces.stands_for_words();
-    if (parts[i].kind == PieceKind::close) pieces.make_partners(added[parts[i].partner], added[i]);
-  }
+  pieces.add(PartFinder(source, xliff, element, shift).find());
 }
 
 }  // namespace sixfold
