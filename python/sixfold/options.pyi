@@ -115,6 +115,8 @@ class TranslateOptions(TypedDict, total=False):
     'subtracted for each token before the normalization; negative: longer outputs are favoured'
     glossary: Mapping[str, str]
     'phrases and their translations, which translations contain'
+    retry: Mapping[str, object]
+    'settings of search with which a line is translated again whose translation is faulty'
 
 class GenerateOptions(TypedDict, total=False):
     beam_size: int | None

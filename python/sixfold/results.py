@@ -72,8 +72,9 @@ class Translation(NamedTuple):
     """A translation. ``str()`` of it is its text.
 
     ``score``: ``log_probability``, normalized as the model's settings say. ``finish_reason``: "end", or "length" if it
-    was cut at the maximum length. ``loops``: it ends in a repetition. ``tokens_cut``: tokens of the source beyond
-    ``max_source_length``. ``unmet``: phrases that it should contain and does not. ``alternatives``: with ``n_best``, the
+    was cut at the maximum length. ``loops``: it ends in a repetition. ``copies``: it is its source. ``too_long``: it is
+    far longer than its source. ``retried``: it was translated again, as ``retry`` says. ``tokens_cut``: tokens of the
+    source beyond ``max_source_length``. ``unmet``: phrases that it should contain and does not. ``alternatives``: with ``n_best``, the
     other translations, best first. ``alignment``: pairs of a word of the source and a word of the text, counted from
     0. What was not asked for is None.
     """
@@ -83,6 +84,9 @@ class Translation(NamedTuple):
     log_probability: float
     finish_reason: str
     loops: bool
+    copies: bool
+    too_long: bool
+    retried: bool
     tokens_cut: int
     unmet: tuple[str, ...]
     alternatives: tuple[Translation, ...]

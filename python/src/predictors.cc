@@ -52,14 +52,14 @@ py::object attention_of(SentenceAttention&& a) {
                 py::tuple(py::cast(a.source_words)), py::tuple(py::cast(a.target_words)));
 }
 
-py::object translation_of(Translation&& t, const ExtraOutputs& details, py::object alternatives,
-                          size_t tokens_cut, py::object search) {
+py::object translation_of(Translation&& t, const ExtraOutputs& details, py::object alternatives = py::tuple(),
+                          size_t tokens_cut = 0, bool retried = false, py::object search = py::none()) {
   const auto token = [](const TranslatedToken& of) {
     return result("Token", text_of(of.text), of.log_probability);
   };
-  return result("Translation", text_of(t.text), t.score, t.log_probability, name_of(t.reason), t.loops,
-                tokens_cut, tuple_of(t.unmet), std::move(alternatives),
-                none_or(details.tokens, [&] { return tuple_of(t.tokens, token); }),
+  return result("Translation", text_of(t.text), t.score, t.log_probability, name_of(t.reason), t.faults.loops,
+                t.faults.copies, t.faults.too_long, retried, tokens_cut, tuple_of(t.unmet),
+                std::move(alternatives), none_or(details.tokens, [&] { return tuple_of(t.tokens, token); }),
                 none_or(details.alignment, [&] { return py::tuple(py::cast(t.alignment)); }),
                 none_or(t.confidence.has_value(),
                         [&] {
@@ -90,9 +90,9 @@ py::object line_of(TranslatedLine&& line, const ExtraOutputs& details) {
   py::list others;
   for (size_t i = 1; i < line.translations.size(); ++i)
     others.append(
-        translation_of(std::move(line.translations[i]), details, py::tuple(), line.tokens_cut, py::none()));
+        translation_of(std::move(line.translations[i]), details, py::tuple(), line.tokens_cut, line.retried));
   return translation_of(std::move(line.translations.front()), details, py::tuple(others), line.tokens_cut,
-                        none_or(details.search, [&] { return search_of(line.search); }));
+                        line.retried, none_or(details.search, [&] { return search_of(line.search); }));
 }
 
 /// The options of a call, which are keyword arguments.
@@ -130,7 +130,12 @@ struct TranslateCall {
     if (!phrases.is_none())
       for (const auto& [source, target] : py::dict(phrases))
         glossary.push_back({utf8_of(source), utf8_of(target)});
+    const py::object retry = others.attr("pop")("retry", py::none());
     read_keywords(others, "translate", {Walk(options), Walk(options.details), Walk(generation), Walk(line)});
+    if (retry.is_none()) return;
+    require(py::isinstance<py::dict>(retry), "translate: retry: expected a dict of settings");
+    options.generation = generation;
+    read_keywords(retry, "translate: retry", {Walk(options.retry.emplace(options.settings(generation)))});
   }
 };
 
@@ -154,18 +159,17 @@ py::list score(Opened<Translator>& opened, const py::sequence& sources, const py
                const py::dict& keywords) {
   const auto translator = opened.get();
   TranslateCall asked(*translator, opened.imported(), keywords);
-  require(
-      !asked.options.constraints && asked.options.candidates() == 1 && !asked.options.sample &&
-          !asked.options.details.search,
-      "score: n_best, sample, mbr, search, prefix, phrases, banned_phrases and glossary are for translations "
-      "that the model makes");
+  require(!asked.options.constraints && asked.options.candidates() == 1 && !asked.options.sample &&
+              !asked.options.retry && !asked.options.details.search,
+          "score: n_best, sample, mbr, retry, search, prefix, phrases, banned_phrases and glossary are for "
+          "translations "
+          "that the model makes");
   auto scored = Call::predict([&, from = texts_of(sources), to = texts_of(targets)](Call& call) {
     asked.options.cancel = call.token();
     return translator->score(from, to, asked.options);
   });
   py::list all;
-  for (Translation& one : scored)
-    all.append(translation_of(std::move(one), asked.options.details, py::tuple(), 0, py::none()));
+  for (Translation& one : scored) all.append(translation_of(std::move(one), asked.options.details));
   return all;
 }
 

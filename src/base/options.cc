@@ -109,14 +109,14 @@ OptionNode read_option_file(const std::string& path) {
   return path.ends_with(".json") ? parse_json_options(text, path) : parse_yaml_options(text, path);
 }
 
-void set_option(OptionNode& root, const std::string& assignment) {
+void set_option(OptionNode& root, const std::string& assignment, std::string_view option) {
   const size_t equals = assignment.find('=');
-  require(equals != std::string::npos && equals > 0, "--set {}: expected KEY=VALUE, as in train.minutes=5",
+  require(equals != std::string::npos && equals > 0, "{} {}: expected KEY=VALUE, as in train.minutes=5", option,
           assignment);
   constexpr ptrdiff_t deepest = 32;  // as of a file of options
   require(std::count(assignment.begin(), assignment.begin() + static_cast<ptrdiff_t>(equals), '.') < deepest,
-          "--set {}: the key is nested deeper than {} levels", quote(assignment), deepest);
-  const std::string where = "--set " + assignment;
+          "{} {}: the key is nested deeper than {} levels", option, quote(assignment), deepest);
+  const std::string where = fmt::format("{} {}", option, assignment);
   OptionNode* node = &root;
   for (std::string_view key = std::string_view(assignment).substr(0, equals);;) {
     const size_t dot = key.find('.');

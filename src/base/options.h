@@ -62,9 +62,9 @@ OptionNode parse_json_options(std::string_view text, const std::string& file_nam
 /// can't be read.
 OptionNode read_option_file(const std::string& path);
 
-/// Applies an assignment such as "train.minutes=5", the argument of --set, to the tree. It replaces an older
+/// Applies an assignment such as "train.minutes=5", the argument of `option`, to the tree. It replaces an older
 /// value.
-void set_option(OptionNode& root, const std::string& assignment);
+void set_option(OptionNode& root, const std::string& assignment, std::string_view option = "--set");
 
 /// All values as JSON, in the order of the fields, indented by two spaces.
 std::string to_json(const OptionNode& node);

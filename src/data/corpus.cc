@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string_view>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/plural.h"
@@ -61,16 +62,23 @@ std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, con
   return files;
 }
 
-PairReader::PairReader(std::vector<CorpusFiles> files, InvalidUtf8 invalid)
-    : files_(std::move(files)), invalid_(invalid) {
+PairReader::PairReader(std::vector<CorpusFiles> files, InvalidUtf8 invalid, const MadePairs& made)
+    : files_(std::move(files)), invalid_(invalid), made_(made) {
   check_files(files_);
 }
 
 bool PairReader::next(std::string& source, std::string& target) {
+  if (!copies_.empty()) {
+    std::tie(source, target) = std::move(copies_.front());
+    copies_.erase(copies_.begin());
+    ++report_.read;
+    return true;
+  }
   std::string_view dropped;
   do
     if (!next_of_all(source, target, dropped)) return false;
   while (!dropped.empty());
+  copies_ = made_.of(source, target);
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "data/corpus_report.h"
 #include "data/lines.h"
+#include "data/made_pairs.h"
 #include "data/tmx.h"
 
 namespace sixfold {
@@ -41,9 +42,10 @@ struct Corpus {
 class PairReader {
  public:
   /// Checks that all files exist and may be read, before any is read.
-  PairReader(std::vector<CorpusFiles> files, InvalidUtf8 invalid);
+  PairReader(std::vector<CorpusFiles> files, InvalidUtf8 invalid, const MadePairs& made = {});
 
-  /// Reads the next pair. Returns false at the end of the last text.
+  /// Reads the next pair, or gives a copy of the last one (`MadePairs`). Returns false at the end of the last
+  /// text.
   bool next(std::string& source, std::string& target);
   /// The same, but also reads the pairs that `next` drops: `dropped` says why it does, "invalid-utf8" or
   /// "empty-lines", and is empty for all others.
@@ -61,6 +63,8 @@ class PairReader {
 
   std::vector<CorpusFiles> files_;
   InvalidUtf8 invalid_;
+  MadePairs made_;
+  std::vector<std::pair<std::string, std::string>> copies_;  ///< of the last pair, to be given in order
   CorpusReport report_;
   size_t text_ = 0;
   std::unique_ptr<LineReader> source_, target_;  ///< of the current text; a TSV file uses only the first

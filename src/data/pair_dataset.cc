@@ -2,28 +2,73 @@
 
 namespace sixfold {
 
+namespace {
+
+constexpr uint64_t of_source = 0x64735352, of_target = 0x64735447;  // streams of random numbers
+constexpr uint64_t pieces_of_source = 0x70735352, pieces_of_target = 0x70735447;
+
+}  // namespace
+
 PairDataset::PairDataset(TokenCorpus corpus, Tokenizers tokenizers, TargetEnds ends, std::string hash,
-                         TokenDropout dropout, PairLayout layout)
+                         TokenDropout dropout, PairLayout layout, SubwordSampling sampling)
     : corpus_(std::move(corpus)),
       tokenizers_(std::move(tokenizers)),
       ends_(ends),
       hash_(std::move(hash)),
       dropout_(dropout),
-      layout_(std::move(layout)) {}
+      layout_(std::move(layout)),
+      sampling_(sampling) {
+  if (sampling_.rate == 0) return;
+  source_sampler_ = std::make_unique<SubwordSampler>(*tokenizers_.source);
+  target_sampler_ = std::make_unique<SubwordSampler>(*tokenizers_.target);
+}
 
-int64_t PairDataset::tokens(int64_t sample, int64_t /*epoch*/) const { return corpus_.tokens(sample); }
+int64_t PairDataset::tokens(int64_t sample, int64_t epoch) const {
+  if (!source_sampler_) return corpus_.tokens(sample);
+  return std::ssize(source_of(sample, epoch)) + std::ssize(target_of(sample, epoch)) + 1;
+}
+
+std::span<const int32_t> PairDataset::text_of_source(std::span<const int32_t> source) const {
+  const size_t start = layout_.source_start.size(),
+               first = start + (tokenizers_.source->is_language_token(source[start]) ? 1 : 0);
+  return source.subspan(first, source.size() - layout_.source_end_size() - first);
+}
+
+/// The ids with another segmentation of the text among them.
+std::vector<int32_t> PairDataset::segmented(std::span<const int32_t> ids, std::span<const int32_t> text,
+                                            const SubwordSampler& sampler, RandomStream random) const {
+  const std::vector<int32_t> sampled = sampler.sample(text, sampling_.rate, random);
+  std::vector<int32_t> all(ids.data(), text.data());
+  all.insert(all.end(), sampled.begin(), sampled.end());
+  all.insert(all.end(), text.data() + text.size(), ids.data() + ids.size());
+  if (std::ssize(all) > std::max(sampling_.longest, std::ssize(ids))) all.assign(ids.begin(), ids.end());
+  return all;
+}
+
+std::vector<int32_t> PairDataset::source_of(int64_t sample, int64_t epoch) const {
+  const std::span<const int32_t> ids = corpus_.source[sample];
+  return source_sampler_ ? segmented(ids, text_of_source(ids), *source_sampler_,
+                                     random_of_sample(sampling_.seed, pieces_of_source, epoch, sample))
+                         : std::vector<int32_t>(ids.begin(), ids.end());
+}
+
+std::vector<int32_t> PairDataset::target_of(int64_t sample, int64_t epoch) const {
+  const std::span<const int32_t> ids = corpus_.target[sample];
+  return target_sampler_ ? segmented(ids, ids.subspan(layout_.target_start.size()), *target_sampler_,
+                                     random_of_sample(sampling_.seed, pieces_of_target, epoch, sample))
+                         : std::vector<int32_t>(ids.begin(), ids.end());
+}
 
 void PairDataset::add(int64_t sample, int64_t epoch, BatchBuilder& batch) const {
-  const std::span<const int32_t> source = corpus_.source[sample], target = corpus_.target[sample];
-  if (dropout_.rate == 0) {
-    batch.source(source).teacher_forced(target, ends_);
+  if (dropout_.rate == 0 && !source_sampler_) {
+    batch.source(corpus_.source[sample]).teacher_forced(corpus_.target[sample], ends_);
     return;
   }
-  constexpr uint64_t of_source = 0x64735352, of_target = 0x64735447;
-  std::vector<int32_t> read(source.begin(), source.end()), input(target.begin(), target.end());
-  const size_t start = layout_.source_start.size(),
-               first = start + (tokenizers_.source->is_language_token(read[start]) ? 1 : 0);
-  dropout_.apply(std::span(read).subspan(first, read.size() - layout_.source_end_size() - first),
+  std::vector<int32_t> read = source_of(sample, epoch);
+  const std::vector<int32_t> target = target_of(sample, epoch);
+  std::vector<int32_t> input = target;
+  const std::span<const int32_t> text = text_of_source(read);
+  dropout_.apply(std::span(read).subspan(static_cast<size_t>(text.data() - read.data()), text.size()),
                  tokenizers_.source->unk(), of_source, sample, epoch);
   dropout_.apply(std::span(input).subspan(layout_.target_start.size()), tokenizers_.target->unk(), of_target,
                  sample, epoch);

@@ -1,22 +1,32 @@
 #pragma once
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "data/dataset.h"
 #include "data/token_corpus.h"
 #include "data/token_dropout.h"
+#include "text/subword_sampler.h"
 
 namespace sixfold {
 
+/// Other segmentations of training texts, other ones in each epoch.
+struct SubwordSampling {
+  double rate = 0;  ///< of `SubwordSampler`; 0: none
+  uint64_t seed = 1;
+  int64_t longest = 0;  ///< tokens of a side; a segmentation with more is not used
+};
+
 /// The pairs of a corpus, for an encoder and a decoder that is taught by teacher forcing. They are the same in
-/// every epoch, but for the tokens that `dropout` replaces in the source and in what the decoder reads of the
-/// target.
+/// every epoch, but for other segmentations and the tokens that `dropout` replaces in the source and in what
+/// the decoder reads of the target.
 class PairDataset : public Dataset {
  public:
   /// `tokenizers` are those that encoded the corpus; `describe` and `dropout` alone need them. `layout`: the
-  /// tokens around texts, which dropout leaves as they are.
+  /// tokens around texts, which dropout and sampling leave as they are. Throws as `SubwordSampler`.
   PairDataset(TokenCorpus corpus, Tokenizers tokenizers, TargetEnds ends, std::string hash,
-              TokenDropout dropout = {}, PairLayout layout = {});
+              TokenDropout dropout = {}, PairLayout layout = {}, SubwordSampling sampling = {});
 
   const TokenCorpus& corpus() const { return corpus_; }
 
@@ -27,12 +37,21 @@ class PairDataset : public Dataset {
   std::string hash() const override { return hash_; }
 
  private:
+  std::vector<int32_t> source_of(int64_t sample, int64_t epoch) const;
+  std::vector<int32_t> target_of(int64_t sample, int64_t epoch) const;
+  /// The tokens that stand for the text of a source.
+  std::span<const int32_t> text_of_source(std::span<const int32_t> source) const;
+  std::vector<int32_t> segmented(std::span<const int32_t> ids, std::span<const int32_t> text,
+                                 const SubwordSampler& sampler, RandomStream random) const;
+
   TokenCorpus corpus_;
   Tokenizers tokenizers_;
   TargetEnds ends_;
   std::string hash_;
   TokenDropout dropout_;
   PairLayout layout_;
+  SubwordSampling sampling_;
+  std::unique_ptr<const SubwordSampler> source_sampler_, target_sampler_;  // null: none
 };
 
 }  // namespace sixfold

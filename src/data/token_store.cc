@@ -26,7 +26,7 @@ void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts
   record.pairs.assign(texts.size(), 0);
   ReadingProgress progress("encoding the text");
   for (size_t i = 0; i < texts.size(); ++i) {
-    PairReader reader({texts[i]}, options.invalid);
+    PairReader reader({texts[i]}, options.invalid, options.made);
     const auto next = [&](std::string& source, std::string& target) {
       if (options.stop && options.stop->load() != 0) throw Cancelled();
       progress.tell([&] { return reader.part_read(); });

@@ -14,6 +14,7 @@ struct TokenStoreOptions {
   EncodeOptions encode;
   InvalidUtf8 invalid = InvalidUtf8::error;
   bool drop_repeats = false;
+  MadePairs made = {};
   std::string settings = {};               ///< stored in the record: the settings by which the text was encoded
   std::string expected_hash = {};          ///< expected hash of the ids; empty: any
   const std::atomic<int>* stop = nullptr;  ///< if it becomes nonzero, `Cancelled` is thrown

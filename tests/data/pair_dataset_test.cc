@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "text/sample_text.h"
+
 namespace sixfold {
 namespace {
 
@@ -73,6 +75,42 @@ TEST(PairDataset, LosesTokensInTraining) {
   EXPECT_NEAR(static_cast<double>(lost_together) / 10'000, 0.04, 0.01);
   EXPECT_EQ(batch_of(3).source.ids, batch_of(3).source.ids);
   EXPECT_NE(batch_of(3).source.ids, batch_of(4).source.ids);
+}
+
+/// Both sides keep their texts, and the tokens that are counted are those of the batch.
+TEST(PairDataset, SegmentsItsTextsAnew) {
+  const std::vector<std::string> source = sample::english(), target = sample::german();
+  TokenizerOptions options;
+  options.vocab_size = 90;
+  options.joint = false;
+  const Tokenizers tokenizers = make_tokenizers(options, source, target);
+  TokenCorpus corpus;
+  for (size_t i = 0; i < 4; ++i) {
+    auto ids = tokenizers.source->encode(source[i]);
+    ids.push_back(tokenizers.source->eos());
+    corpus.source.add(ids), corpus.target.add(tokenizers.target->encode(target[i]));
+  }
+  const TargetEnds ends{.start = -1, .eos = tokenizers.target->eos()};
+  const PairDataset data(corpus, tokenizers, ends, "", {}, {}, {.rate = 0.2, .longest = 100}),
+      plain(corpus, tokenizers, ends, ""), short_ones(corpus, tokenizers, ends, "", {}, {}, {.rate = 0.2});
+  const auto batch_of = [](const PairDataset& from, int64_t sample, int64_t epoch) {
+    BatchBuilder builder;
+    from.add(sample, epoch, builder.sample(0));
+    return builder.take();
+  };
+  int others = 0;
+  for (int64_t sample = 0; sample < 4; ++sample)
+    for (int64_t epoch = 0; epoch < 10; ++epoch) {
+      const Batch batch = batch_of(data, sample, epoch), usual = batch_of(plain, sample, epoch);
+      EXPECT_EQ(batch.tokens(), data.tokens(sample, epoch));
+      EXPECT_EQ(tokenizers.source->decode(batch.source.ids), source[static_cast<size_t>(sample)]);
+      EXPECT_EQ(tokenizers.target->decode(batch.labels), target[static_cast<size_t>(sample)]);
+      EXPECT_EQ(batch.source.ids.back(), tokenizers.source->eos());
+      EXPECT_TRUE(std::equal(batch.labels.begin(), batch.labels.end() - 1, batch.target.ids.begin() + 1));
+      others += batch.source.ids != usual.source.ids;
+      EXPECT_LE(short_ones.tokens(sample, epoch), plain.tokens(sample, epoch));
+    }
+  EXPECT_GT(others, 20);
 }
 
 /// The token that selects the target language is never lost.

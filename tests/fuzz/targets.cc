@@ -53,6 +53,7 @@
 #include "tasks/translation/markup/po_messages.h"
 #include "tasks/translation/markup/translate_markup.h"
 #include "tasks/translation/markup/xliff_units.h"
+#include "tasks/translation/n_best.h"
 #include "text/characters.h"
 #include "text/chat_templates.h"
 #include "text/glossary.h"
@@ -360,6 +361,13 @@ void markdown(Bytes bytes) {
   const std::string translated = translate_markdown(document, reversed());
   if (read_markdown(translated).blocks != read_markdown(document).blocks) __builtin_trap();
 }
+/// What is read and written again stays the same.
+void n_best(Bytes bytes) {
+  const NBestLine line = parse_n_best_line(text_of(bytes), "list:1");
+  const std::string written = to_text(line);
+  if (to_text(parse_n_best_line(written, "list:1")) != written) __builtin_trap();
+}
+
 void tmx(Bytes bytes) {
   const MemoryFile file(bytes);
   TmxReader reader(file.path(), "en", "de");
@@ -484,6 +492,7 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"xliff", xliff},
                              FuzzTarget{"markdown", markdown},
                              FuzzTarget{"tmx", tmx},
+                             FuzzTarget{"n_best", n_best},
                              FuzzTarget{"po", po},
                              FuzzTarget{"glossary", glossary},
                              FuzzTarget{"lines", lines},

@@ -317,6 +317,40 @@ TEST_F(Translate, DrawsTranslations) {
   expect_error(refused("--sample --temperature nan"), "--temperature");
 }
 
+TEST_F(Translate, MakesFaultyTranslationsAgain) {
+  // The unknown token comes again and again.
+  const std::string looping = "--suppress-tokens 3,4,5,6,7,8,9 --min-length 9 --allow-unk true --format jsonl ";
+  const std::string text = "a b c\n\n", retry = "--retry no_repeat_ngram=1 --retry suppress_tokens=[] ";
+  std::string said;  // to standard error
+  const auto run = [&](const std::string& options) {
+    const std::string output = translate(text, looping + options + " 2> " + (folder_ / "said")).text;
+    said = read_file(folder_ / "said");
+    return output;
+  };
+  const auto best = [](const std::string& output) {
+    return nlohmann::json::parse(output.substr(0, output.find('\n')));
+  };
+  const std::string plain = run("");
+  EXPECT_NE(said.find("1 of 2 translations may be faulty: 1 end in a repetition"), std::string::npos) << said;
+  EXPECT_NE(said.find("the first is that of line 1. --retry makes such"), std::string::npos) << said;
+  const std::string again = run(retry);
+  EXPECT_EQ(said, "");
+  EXPECT_EQ(best(plain)["translations"][0]["loops"], true);
+  EXPECT_FALSE(best(plain).contains("retried"));
+  EXPECT_EQ(best(again)["retried"], true);
+  EXPECT_FALSE(best(again)["translations"][0].contains("loops")) << again;
+  run("--retry beam_size=1");
+  EXPECT_NE(said.find("With --retry 1 were made again"), std::string::npos) << said;
+  const std::string input = file("line", "a\n");
+  const auto refused = [&](const std::string& options) {
+    return shell(program_ + " " + options + " --input " + input + " --output " + (folder_ / "none"));
+  };
+  expect_error(refused("--retry 3"), "--retry 3: expected KEY=VALUE");
+  expect_error(refused("--retry beam=3"), "--retry beam=3: unknown key 'beam'");
+  expect_error(refused("--retry beam_size=0"), "--retry beam_size=0: beam_size: expected");
+  expect_error(refused("--n-best 3 --retry beam_size=2"), "retry: n_best is 3, but beam_size is 2");
+}
+
 /// The first translation may be another than that of the model's own search.
 TEST_F(Translate, SaysThatMoreTranslationsWidenTheSearch) {
   const auto said = [&](const std::string& options) { return translate("a b c", options).text; };

@@ -42,6 +42,20 @@ def test_options_are_those_of_the_command_line(translator, models):
     assert " ".join(f"{s}-{t}" for s, t in found.alignment) == wanted[0]["alignment"]
 
 
+def test_faulty_translations_are_made_again(translator):
+    looping = {"beam_size": 1, "min_new_tokens": 25, "max_new_tokens": 25}
+    plain = translator.translate("Her father asks.", **looping)
+    assert plain.loops and not plain.retried and not plain.copies and not plain.too_long
+    again = translator.translate("Her father asks.", retry={"min_new_tokens": 0}, **looping)
+    assert again.retried and not again.loops
+    assert again.text == translator.translate("Her father asks.", beam_size=1, max_new_tokens=25).text
+    assert not translator.translate("Her father asks.", retry={"no_repeat_ngram": 1}).retried
+    with pytest.raises(sixfold.Error, match="retry"):
+        translator.translate("a b c", retry={"beam": 1})
+    with pytest.raises(sixfold.Error, match="retry"):
+        translator.translate("a b c", retry=3)
+
+
 def test_lists_give_lists_and_iterators_iterators(translator):
     assert isinstance(translator.translate(LINES), list)
     assert translator.translate([]) == []

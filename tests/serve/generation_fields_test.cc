@@ -98,6 +98,34 @@ TEST_F(ServiceTest, FieldsAreThoseOfTheLibrary) {
   expect_same({{"suppress_tokens", most}, {"replace_unknown", true}},
               [&](TranslateOptions& o) { o.replace_unknown = true, o.generation->suppress_tokens = most; });
   expect_same({{"beam_size", 9}}, [](TranslateOptions& o) { o.beam_size = 9; });
+  expect_same(
+      {{"sample", true}, {"temperature", 0.7}, {"top_k", 9}, {"top_p", 0.95}, {"min_p", 0.001}, {"seed", 3}},
+      [](TranslateOptions& o) {
+        o.sample = true, o.seed = 3;
+        o.draw = {.temperature = 0.7F, .top_k = 9, .top_p = 0.95F, .min_p = 0.001F};
+      });
+  expect_same({{"sample", true}, {"mbr", 6}}, [](TranslateOptions& o) { o.sample = true, o.mbr = 6; });
+}
+
+TEST_F(ServiceTest, FailedTranslationsAreMadeAgain) {
+  const std::string text = "a b zzz c h";
+  Json request{{"text", text},
+               {"model", "en-de"},
+               {"suppress_tokens", {3, 4, 5, 6, 7, 8, 9}},  // the unknown token comes again and again
+               {"min_length", 9},
+               {"allow_unk", true}};
+  const auto sentence = [&] { return json(post("/v1/translate", request))["results"][0]["sentences"][0]; };
+  const Json plain = sentence();
+  ASSERT_EQ(plain["translations"][0]["repeats"], true) << plain;
+  EXPECT_EQ(plain["retried"], false);
+  request["retry"] = {{"no_repeat_ngram", 1}, {"suppress_tokens", Json::array()}, {"beam_size", 3}};
+  const Json better = sentence();
+  EXPECT_EQ(better["retried"], true);
+  EXPECT_EQ(better["translations"][0]["repeats"], false) << better;
+  request["retry"] = {{"length_factor", 3.5}};
+  expect_refused(post("/v1/translate", request), 400, "length_factor");
+  request["retry"] = {{"n_best", 2}};
+  expect_refused(post("/v1/translate", request), 400, "is not a field of \\\"retry\\\"");
 }
 
 }  // namespace

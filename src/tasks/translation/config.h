@@ -34,6 +34,8 @@ struct ParallelDataOptions : BatchOptions {
   double max_ratio = 0;
   Repeats repeats = Repeats::keep;
   double token_dropout = 0;
+  double subword_sampling = 0;
+  double capitals = 0, noise = 0;
   bool allow_unknown = false;
   std::string source_language, target_language;
 };
@@ -60,6 +62,17 @@ inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
       "share of the tokens of sources, and of what the decoder reads of targets, that training replaces by the "
       "unknown token, other ones in each epoch",
       from_to_below(0, 1));
+  v.field(
+      "subword_sampling", o.subword_sampling,
+      "segment the words of SentencePiece models in other ways in each epoch; with a bpe model the share of "
+      "merges that is left out (BPE-dropout; usual 0.1), with a unigram model the exponent of the "
+      "probabilities "
+      "from which segmentations are drawn (usual 0.2); 0: never",
+      between(0, 1));
+  v.field("capitals", o.capitals, "share of the pairs of which training also has a copy in capital letters",
+          between(0, 1));
+  v.field("noise", o.noise,
+          "share of the pairs of which training also has a copy whose source has typing errors", between(0, 1));
   v.field("allow_unknown", o.allow_unknown,
           "train although more than a tenth of the tokens of a side are not in the vocabulary");
   v.field("source_language", o.source_language,

@@ -30,15 +30,20 @@ std::string languages_of_pairs(const std::vector<CorpusFiles>& files) {
 }
 
 /// Returns a reader of one side of the training text, to train a tokenizer on.
+MadePairs made_pairs(const TranslationOptions& options) {
+  return {options.data.capitals, options.data.noise, options.train.seed};
+}
+
 TextReader side_of(const std::vector<CorpusFiles>& files, const TranslationOptions& options,
                    const TaskStart& start, bool source_side) {
-  return [=, invalid = options.data.invalid_utf8, stop = start.stop](const auto& use) {
-    PairReader reader(files, invalid);
-    for (std::string source, target; reader.next(source, target);) {
-      if (stop && stop->load() != 0) throw Cancelled();
-      use(source_side ? source : target);
-    }
-  };
+  return
+      [=, invalid = options.data.invalid_utf8, made = made_pairs(options), stop = start.stop](const auto& use) {
+        PairReader reader(files, invalid, made);
+        for (std::string source, target; reader.next(source, target);) {
+          if (stop && stop->load() != 0) throw Cancelled();
+          use(source_side ? source : target);
+        }
+      };
 }
 
 Tokenizers tokenizers_of(const TranslationOptions& options, const TaskStart& start,
@@ -69,10 +74,14 @@ std::string store_settings(const TranslationOptions& options, const TaskStart& s
                                  ? ""
                                  : fmt::format(", around texts [{}] [{}] [{}]", join(layout.source_start),
                                                join(layout.source_end), join(layout.target_start));
+  const MadePairs made = made_pairs(options);
+  const std::string copies = made.any() ? fmt::format(", copies in capitals {}, with typing errors {}, seed {}",
+                                                      made.capitals, made.noise, made.seed)
+                                        : "";
   return fmt::format(
-      "invalid_utf8 {}, max_length {}, max_ratio {}, repeats {}, white space folded, tokenizers {} {}{}",
+      "invalid_utf8 {}, max_length {}, max_ratio {}, repeats {}, white space folded, tokenizers {} {}{}{}",
       name_of_enum(data.invalid_utf8), data.max_length, data.max_ratio, name_of_enum(data.repeats), given,
-      nlohmann::json::parse(to_json(write_options(trained))).dump(), around);
+      nlohmann::json::parse(to_json(write_options(trained))).dump(), around, copies);
 }
 
 /// The tokens around texts, which the model that training starts from and the generation settings say. Without
@@ -151,6 +160,7 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
     TokenStoreOptions how{.encode = {data.max_length, data.max_ratio, start.threads, result.layout},
                           .invalid = data.invalid_utf8,
                           .drop_repeats = data.repeats == Repeats::drop,
+                          .made = made_pairs(options),
                           .settings = settings,
                           .stop = start.stop};
     if (start.resumed) how.expected_hash = start.resumed->training;

@@ -52,16 +52,15 @@ void check_sampling(const TranslateOptions& o) {
           drawing.empty() ? "" : drawing[0]);
 }
 
+/// How to search with the rules, which are those of a call or of its `retry`.
 SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& options,
-                             const PairLayout& layout, const Shortlist* shortlist) {
-  check_ranges(options);
-  check_sampling(options);
-  SearchOptions how{.rules = options.generation.value_or(model.config().generation),
+                             const GenerationConfig& rules, const PairLayout& layout,
+                             const Shortlist* shortlist) {
+  SearchOptions how{.rules = rules,
                     .n_best = options.candidates(),
                     .batch_tokens = model.batch_tokens(options.batch_tokens),
                     .shortlist = shortlist};
   if (options.sample) how.drawn = DrawnOutputs{options.draw, options.seed};
-  how.rules.beam_size = options.beam_width(how.rules.beam_size);
   if (model.is_ensemble()) check_ensemble(options, how.rules);
   if (layout.target_language >= 0) {
     const int first = how.rules.forced_first_token;
@@ -76,6 +75,16 @@ SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& 
   if (options.details.layer) how.rules.alignment_layer = model.decoder_layer(*options.details.layer);
   return how;
 }
+
+SearchOptions first_search(const ModelRuntime& model, const TranslateOptions& options, const PairLayout& layout,
+                           const Shortlist* shortlist) {
+  check_ranges(options);
+  check_sampling(options);
+  return search_options(model, options, options.settings(model.config().generation), layout, shortlist);
+}
+
+/// The index of the request that translates a line for the first or for the second time.
+size_t request_of(size_t line, bool again) { return 2 * line + (again ? 1 : 0); }
 
 }  // namespace
 
@@ -104,9 +113,23 @@ TranslationJob::TranslationJob(ModelRuntime& model, const SourceEncoder& encoder
       options_(options),
       emit_(emit),
       encoder_(encoder),
-      how_(search_options(model, options, encoder.layout(), shortlist)),
-      requests_(model.config(), how_),
+      search_(model, first_search(model, options, encoder.layout(), shortlist)),
+      retry_(retry_search(model, options, encoder.layout(), shortlist)),
       confidence_(confidence_weights(model, options.details)) {}
+
+std::optional<TranslationJob::Search> TranslationJob::retry_search(ModelRuntime& model,
+                                                                   const TranslateOptions& options,
+                                                                   const PairLayout& layout,
+                                                                   const Shortlist* shortlist) {
+  if (!options.retry) return {};
+  try {
+    SearchOptions how = search_options(model, options, *options.retry, layout, shortlist);
+    if (how.drawn) ++how.drawn->seed;
+    return std::make_optional<Search>(model, how);
+  } catch (const Error& error) {
+    throw_input_error("retry: {}", error.what());
+  }
+}
 
 void TranslationJob::run() {
   RequestGroup::run(options_.cancel, [this] { work(); });
@@ -130,7 +153,7 @@ void TranslationJob::work() {
 
 /// Reads lines without waiting, until there is enough work for all threads.
 void TranslationJob::read_ahead() {
-  const int64_t enough = model_.engine().threads() * how_.batch_tokens;
+  const int64_t enough = model_.engine().threads() * search_.how.batch_tokens;
   while (!ended_ && read_ - out_ < most_ahead && waiting_tokens() <= enough && read(/*wait=*/false)) {
   }
 }
@@ -153,9 +176,9 @@ bool TranslationJob::read(bool wait) {
   }
 }
 
-std::string TranslationJob::place() const {
+std::string TranslationJob::place(size_t line) const {
   return fmt::format("{} {}", options_.split_sentences.empty() ? options_.line_name : "sentence",
-                     options_.first_line + read_);
+                     options_.first_line + line);
 }
 
 EncodedConstraints TranslationJob::constraints_of(const std::string& source) const {
@@ -163,32 +186,29 @@ EncodedConstraints TranslationJob::constraints_of(const std::string& source) con
   try {
     EncodedConstraints encoded = encode_constraints(model_.target(), options_.constraints(read_, source));
     std::vector<int32_t>& prefix = encoded.tokens.prefix;
-    if (!prefix.empty() && how_.rules.forced_first_token < 0) prefix = encoder_.layout().target(prefix);
+    if (!prefix.empty() && search_.how.rules.forced_first_token < 0) prefix = encoder_.layout().target(prefix);
     return encoded;
   } catch (const Cancelled&) {
     throw;
   } catch (const Error& error) {
-    throw_input_error("{}: {}", place(), error.what());
+    throw_input_error("{}: {}", place(read_), error.what());
   }
 }
 
 /// Counts the tokens of the next line, without its end token.
 void TranslationJob::count_unknown(const EncodedLine& line) const {
-  if (!options_.unknown || line.ids.empty()) return;
-  UnknownTokens& sum = *options_.unknown;
+  if (!options_.counts || line.ids.empty()) return;
+  TranslationCounts& sum = *options_.counts;
   const Tokenizer& tokenizer = model_.source();
   const int64_t unknown = tokenizer.count_unknown(line.ids);
   sum.tokens += static_cast<int64_t>(line.tokens);
-  if (sum.unknown == 0 && unknown > 0) sum.first = place();
+  if (sum.unknown == 0 && unknown > 0) sum.first_unknown = place(read_);
   sum.unknown += unknown;
 }
 
 /// Encodes the next line and its constraints. A line that is to be kept has no tokens.
 TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
-  Wanted wanted{.ids = {},
-                .text = options_.details.any() || options_.replace_unknown ? line.source : "",
-                .constraints = constraints_of(line.source),
-                .search = nullptr};
+  Wanted wanted{.ids = {}, .text = line.source, .constraints = constraints_of(line.source), .search = nullptr};
   if (options_.keep_symbols && !has_letter_or_digit(line.source) && !wanted.constraints.asks_for_text())
     return wanted;
   const EncodedLine encoded = encoder_.encode(line.source, options_.max_source_length);
@@ -196,17 +216,24 @@ TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
   line.tokens_cut = encoded.tokens_cut;
   count_unknown(encoded);
   require_observable(options_.details, encoded.ids.size(), "sentence");
-  if (options_.details.search)
-    wanted.search = std::make_shared<SearchRecord>(model_.target(), how_.rules.beam_size);
-  if (options_.warn_of_cuts && encoded.tokens_cut > 0) encoded.warn(place());
-  if (model_.config().limits_length()) require_positions(model_.config(), std::ssize(encoded.ids), place());
+  if (options_.warn_of_cuts && encoded.tokens_cut > 0) encoded.warn(place(read_));
+  if (model_.config().limits_length())
+    require_positions(model_.config(), std::ssize(encoded.ids), place(read_));
   return wanted;
+}
+
+/// The request for a line that has tokens.
+std::unique_ptr<Request> TranslationJob::request_for(const Search& search, Wanted& wanted, size_t index) {
+  if (options_.details.search)
+    wanted.search = std::make_shared<SearchRecord>(model_.target(), search.how.rules.beam_size);
+  return search.requests.make(wanted.ids, *this, index, wanted.constraints.tokens, wanted.search.get());
 }
 
 void TranslationJob::take(Entry entry) {
   entry.line.index = read_;
   std::unique_ptr<Request> request;
   const EncodedConstraints& constraints = entry.wanted.constraints;
+  const size_t index = request_of(read_, false);
   if (entry.wanted.ids.empty()) {
     Translation& same = entry.line.translations.emplace_back();
     if (options_.keep_symbols)
@@ -214,13 +241,13 @@ void TranslationJob::take(Entry entry) {
     same.unmet = constraints.impossible;
     same.unmet.insert(same.unmet.end(), constraints.phrases.begin(), constraints.phrases.end());
   } else {
-    request = requests_.make(entry.wanted.ids, *this, read_, constraints.tokens, entry.wanted.search.get());
+    request = request_for(search_, entry.wanted, index);
   }
   {
     const std::lock_guard lock(mutex_);
     entries_.push_back(std::move(entry));
   }
-  if (request) submit(std::move(request), read_);
+  if (request) submit(std::move(request), index);
   ++read_;
 }
 
@@ -235,21 +262,50 @@ void TranslationJob::emit_ready() {
       entries_.pop_front();
       ++out_;
     }
+    count(line);
     emit_(line);
   }
 }
 
+void TranslationJob::count(const TranslatedLine& line) const {
+  if (!options_.counts) return;
+  TranslationCounts& sum = *options_.counts;
+  const TranslationFaults& faults = line.translations.front().faults;
+  if (sum.faulty == 0 && faults.any()) sum.first_faulty = place(line.index);
+  sum.faulty += faults.any();
+  sum.loops += faults.loops;
+  sum.copies += faults.copies;
+  sum.too_long += faults.too_long;
+  sum.retried += line.retried;
+  ++sum.translations;
+}
+
 void TranslationJob::complete(size_t index, const DecodeWorkspace& workspace,
                               std::vector<Hypothesis> best_first) {
+  const size_t line = index / 2;
+  const bool again = index == request_of(line, true);
   Wanted wanted;
-  if (options_.details.any() || options_.details.search || options_.constraints || options_.replace_unknown) {
+  {
     const std::lock_guard lock(mutex_);
-    wanted = entries_[index - out_].wanted;
+    wanted = std::move(entries_[line - out_].wanted);
   }
-  std::vector<Translation> ready = translations(workspace, wanted, chosen(std::move(best_first)));
-  const std::lock_guard lock(mutex_);
-  if (wanted.search) entries_[index - out_].line.search = wanted.search->take();
-  entries_[index - out_].line.translations = std::move(ready);
+  std::vector<Translation> ready =
+      translations(again ? *retry_ : search_, workspace, wanted, chosen(std::move(best_first)));
+  const bool retries = !again && retry_ && ready.front().faults.any();
+  SearchSteps steps = wanted.search ? wanted.search->take() : SearchSteps();
+  std::unique_ptr<Request> next = retries ? request_for(*retry_, wanted, request_of(line, true)) : nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = entries_[line - out_];
+    const bool better = !again || ready.front().faults.count() < entry.first.front().faults.count();
+    if (better) entry.line.search = std::move(steps);
+    entry.line.retried = again;
+    if (retries)
+      entry.first = std::move(ready), entry.wanted = std::move(wanted);
+    else
+      entry.line.translations = std::move(better ? ready : entry.first);
+  }
+  if (next) submit(std::move(next), request_of(line, true));
 }
 
 std::vector<Hypothesis> TranslationJob::chosen(std::vector<Hypothesis> best_first) const {
@@ -266,7 +322,8 @@ std::vector<Hypothesis> TranslationJob::chosen(std::vector<Hypothesis> best_firs
   return least_risk;
 }
 
-std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& workspace, const Wanted& wanted,
+std::vector<Translation> TranslationJob::translations(const Search& search, const DecodeWorkspace& workspace,
+                                                      const Wanted& wanted,
                                                       const std::vector<Hypothesis>& best_first) const {
   std::vector<Translation> translations;
   std::vector<ScoredPair> pairs;
@@ -276,18 +333,19 @@ std::vector<Translation> TranslationJob::translations(const DecodeWorkspace& wor
     translation.score = best.score;
     translation.log_probability = best.log_probability;
     translation.reason = best.reason;
-    translation.loops = ends_in_a_loop(best.ids);
     translation.unmet = wanted.constraints.impossible;
     for (const size_t phrase : best.unmet) translation.unmet.push_back(wanted.constraints.phrases[phrase]);
     pairs.push_back({wanted.ids, best, wanted.text});
   }
-  PairContext common{encoder_.prefix(), encoder_.suffix(), how_.rules.forced_first_token >= 0 ? 1u : 0u};
+  PairContext common{encoder_.prefix(), encoder_.suffix(), search.how.rules.forced_first_token >= 0 ? 1u : 0u};
   common.shows_unknown = options_.replace_unknown;
   common.confidence = confidence_;
   if (options_.replace_unknown)
     replace_unknown_words(model_, workspace, pairs, options_.details.layer, common, translations);
+  for (size_t i = 0; i < translations.size(); ++i)
+    translations[i].faults = faults_of({wanted.text, wanted.ids}, {translations[i].text, best_first[i].ids});
   if (options_.details.any()) {
-    const std::vector<int32_t> allowed = requests_.allowed(wanted.ids, wanted.constraints.tokens);
+    const std::vector<int32_t> allowed = search.requests.allowed(wanted.ids, wanted.constraints.tokens);
     common.allowed = allowed;
     add_extra_outputs(model_, workspace, pairs, options_.details, common, translations);
   }

@@ -3,6 +3,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ class TranslationJob final : public RequestGroup {
   /// What is asked of a line.
   struct Wanted {
     std::vector<int32_t> ids;  // of the source
-    std::string text;          // of the source, if details need it
+    std::string text;          // of the source
     EncodedConstraints constraints;
     std::shared_ptr<SearchRecord> search;  // null: the search is not observed
   };
@@ -51,30 +52,41 @@ class TranslationJob final : public RequestGroup {
   struct Entry {
     TranslatedLine line;  // without translations until it is done
     Wanted wanted;
+    std::vector<Translation> first;  // those that have faults, until the source has been translated again
   };
+  /// A way to search.
+  struct Search {
+    Search(ModelRuntime& model, const SearchOptions& options) : how(options), requests(model.config(), how) {}
+    SearchOptions how;
+    SearchRequests requests;
+  };
+  static std::optional<Search> retry_search(ModelRuntime& model, const TranslateOptions& options,
+                                            const PairLayout& layout, const Shortlist* shortlist);
   void complete(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) override;
   void work();
   void read_ahead();
   bool read(bool wait);
-  /// The next line, in messages.
-  std::string place() const;
+  /// A line by its index, in messages.
+  std::string place(size_t line) const;
   EncodedConstraints constraints_of(const std::string& source) const;
   void count_unknown(const EncodedLine& line) const;
   Wanted encode(TranslatedLine& line);
+  std::unique_ptr<Request> request_for(const Search& search, Wanted& wanted, size_t index);
   void take(Entry entry);
   void emit_ready();
+  void count(const TranslatedLine& line) const;
   /// Those that are returned.
   std::vector<Hypothesis> chosen(std::vector<Hypothesis> best_first) const;
-  std::vector<Translation> translations(const DecodeWorkspace& workspace, const Wanted& wanted,
-                                        const std::vector<Hypothesis>& best_first) const;
+  std::vector<Translation> translations(const Search& search, const DecodeWorkspace& workspace,
+                                        const Wanted& wanted, const std::vector<Hypothesis>& best_first) const;
 
   ModelRuntime& model_;
   const LineSource& next_line_;
   const TranslateOptions& options_;
   const TranslatedLineReceiver& emit_;
   const SourceEncoder& encoder_;
-  SearchOptions how_;
-  SearchRequests requests_;
+  const Search search_;
+  const std::optional<Search> retry_;     // for sources whose translation has faults
   const std::vector<double> confidence_;  // `confidence_weights`, if they are needed
   size_t read_ = 0, out_ = 0;             // numbers of lines read and emitted
   bool ended_ = false;

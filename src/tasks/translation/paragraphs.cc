@@ -62,7 +62,9 @@ Translation Paragraphs::joined(const Paragraph& paragraph, size_t rank) {
     sum.score += best.score;
     sum.log_probability += best.log_probability;
     if (best.reason != FinishReason::end_token) sum.reason = best.reason;
-    sum.loops = sum.loops || best.loops;
+    sum.faults.loops |= best.faults.loops;
+    sum.faults.copies |= best.faults.copies;
+    sum.faults.too_long |= best.faults.too_long;
     sum.unmet.insert(sum.unmet.end(), best.unmet.begin(), best.unmet.end());
   }
   sum.confidence = mean_confidence(confidences);
@@ -84,6 +86,7 @@ void Paragraphs::receive(const TranslatedLine& sentence) {
   Paragraph& paragraph = paragraphs_.front();
   TranslatedLine& line = paragraph.line;
   line.tokens_cut += sentence.tokens_cut;
+  line.retried |= sentence.retried;
   paragraph.translated.push_back(sentence.translations);
   if (paragraph.translated.size() < paragraph.split.sentences.size()) return;
   size_t ranks = 1;

@@ -46,6 +46,12 @@ void require_positions_for(const ModelConfig& config, const TokenCorpus& corpus,
   }
 }
 
+/// The most tokens of a side that a pair may have.
+int64_t longest_side(const ModelConfig& config, const ParallelDataOptions& data) {
+  return config.limits_length() ? std::min<int64_t>(data.max_length, config.max_positions - 1)
+                                : data.max_length;
+}
+
 class TranslationTask : public Task {
  public:
   TranslationTask(const TranslationOptions& options, const TaskStart& start, TranslationData data)
@@ -56,7 +62,8 @@ class TranslationTask : public Task {
         record_(std::move(data.record)),
         layout_(std::move(data.layout)),
         train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash,
-               {options.data.token_dropout, options.train.seed}, layout_),
+               {options.data.token_dropout, options.train.seed}, layout_,
+               {options.data.subword_sampling, options.train.seed, longest_side(config_, options.data)}),
         valid_text_(std::move(data.valid_text)),
         valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {
     warn_without_effect(config_);

@@ -12,6 +12,7 @@
 #include "model/layers/attention_kind.h"
 #include "search/hypothesis.h"
 #include "search/search_observer.h"
+#include "tasks/translation/faults.h"
 
 namespace sixfold {
 
@@ -89,10 +90,14 @@ struct OutputConstraints {
   bool empty() const { return prefix.empty() && phrases.empty() && banned_phrases.empty(); }
 };
 
-/// The number of tokens of sources, and of those that are not in the model's vocabulary.
-struct UnknownTokens {
-  int64_t tokens = 0, unknown = 0;
-  std::string first;  ///< the place of the first source with unknown tokens: "line 7"
+/// What a call reads and finds.
+struct TranslationCounts {
+  int64_t tokens = 0, unknown = 0;  ///< of the sources; the second are not in the model's vocabulary
+  std::string first_unknown;        ///< the place of the first source that has such: "line 7"
+  int64_t translations = 0;         ///< of them the best of each source alone counts
+  int64_t faulty = 0, loops = 0, copies = 0, too_long = 0;  ///< `Translation::faults`
+  std::string first_faulty;
+  int64_t retried = 0;  ///< sources that were translated again
 };
 
 /// Options of a call. `visit` lists those that users may set, with their texts and ranges.
@@ -111,11 +116,10 @@ struct TranslateOptions {
   std::string shortlist;
   /// Language of the sources. If it is set, each line is a paragraph and is translated sentence by sentence.
   std::string split_sentences;
-  size_t first_line = 1;           ///< number of the first line in warnings
-  std::string line_name = "line";  ///< what warnings call a line
-  bool warn_of_cuts = true;        ///< whether there is a warning for each source that is cut
-  UnknownTokens* unknown =
-      nullptr;  ///< counts the tokens of the sources; null: nobody does. It outlives the call
+  size_t first_line = 1;                ///< number of the first line in warnings
+  std::string line_name = "line";       ///< what warnings call a line
+  bool warn_of_cuts = true;             ///< whether there is a warning for each source that is cut
+  TranslationCounts* counts = nullptr;  ///< is added to, on the calling thread; null: nobody counts
   /// Whether the translation of a line without a letter or digit, such as "..." or "\U0001F337", is the line
   /// itself, unless its constraints ask for something.
   bool keep_symbols = false;
@@ -131,6 +135,10 @@ struct TranslateOptions {
   /// Of so many translations, drawn or found by the search, return those that are most like all of them
   /// (tasks/translation/least_risk.h); 0: those with the best scores.
   int mbr = 0;
+  /// How a source is translated again whose best translation has faults (tasks/translation/faults.h): what
+  /// beam_size and `generation` say otherwise. What is drawn has the next seed then. The result is kept if it
+  /// has fewer faults. Default: faults are reported alone.
+  std::optional<GenerationConfig> retry = {};
   ExtraOutputs details = {};
   /// The constraints of each sentence (or line, if lines are not split) by its number, from 0. Called on the
   /// thread that called `translate`, in order; empty: none.
@@ -143,6 +151,12 @@ struct TranslateOptions {
   int candidates() const { return std::max(n_best, mbr); }
   /// The number of hypotheses that the search keeps in each step, if this is the number of `generation`.
   int beam_width(int usual) const { return beam_size.value_or(std::max(usual, candidates())); }
+  /// The settings of the search, where those of the model are `of_model`.
+  GenerationConfig settings(const GenerationConfig& of_model) const {
+    GenerationConfig all = generation.value_or(of_model);
+    all.beam_size = beam_width(all.beam_size);
+    return all;
+  }
 };
 void visit(OptionVisitor& v, TranslateOptions& o);
 
@@ -156,7 +170,7 @@ struct Translation {
   double score = 0;            ///< `log_probability`, normalized as the model's generation settings say
   double log_probability = 0;  ///< sum over all tokens, including the end token
   FinishReason reason = FinishReason::end_token;  ///< anything else: the maximum length was reached
-  bool loops = false;                             ///< whether it ends in a repetition (`ends_in_a_loop`)
+  TranslationFaults faults = {};
   /// The phrases of `OutputConstraints` that it does not contain: the maximum length was reached, the model
   /// can't write them, or there are too many (tasks/translation/output_constraints.h).
   std::vector<std::string> unmet;
@@ -185,6 +199,7 @@ struct TranslatedLine {
   std::vector<Translation> translations;
   size_t tokens_cut = 0;  ///< number of source tokens beyond `max_source_length`
   SearchSteps search;     ///< only if requested by `ExtraOutputs`
+  bool retried = false;   ///< whether it was translated twice, as `TranslateOptions::retry` says
 };
 
 enum class NextLine { line, none_yet, end };

@@ -256,7 +256,7 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
     const EncodedLine& source = encoded.emplace_back(encoder.encode(sources[i], options.max_source_length));
     const Hypothesis& output =
         outputs.emplace_back(Hypothesis{.ids = encoder.layout().target(open.target().encode(targets[i]))});
-    const std::string place = fmt::format("line {}", options.first_line + i);
+    const std::string place = fmt::format("{} {}", options.line_name, options.first_line + i);
     source.warn(place);
     require_positions(open.config(), std::max(std::ssize(source.ids), std::ssize(output.ids) + 1), place);
   }
@@ -284,7 +284,7 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   });
   for (size_t i = 0; i < scored.size(); ++i) {
     scored[i].text = targets[i];
-    scored[i].loops = ends_in_a_loop(outputs[i].ids);
+    scored[i].faults = faults_of({sources[i], encoded[i].ids}, {targets[i], outputs[i].ids});
     scored[i].log_probability = log_probability(scored[i]);
     scored[i].score =
         score_of(rules, scored[i].log_probability, static_cast<int>(scored[i].tokens.size()), coverage[i]);

@@ -44,6 +44,11 @@ std::vector<NamedOption> all_options(const GenerationConfig& usual) {
       {"batch_tokens", [](auto& o) { o.batch_tokens = 16; }},
       {"max_source_length", [](auto& o) { o.max_source_length = 5; }},
       {"split_sentences", [](auto& o) { o.split_sentences = "en"; }},
+      {"retry",
+       [&usual](auto& o) {
+         o.retry = usual;
+         o.retry->no_repeat_ngram = 1;
+       }},
       {"replace_unknown", [](auto& o) { o.replace_unknown = true; }},
       {"keep_symbols", [](auto& o) { o.keep_symbols = true; }},
       {"token scores", [](auto& o) { o.details.tokens = true; }},

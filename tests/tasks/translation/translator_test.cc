@@ -250,7 +250,7 @@ TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
     sources.push_back(line.source);
     targets.push_back(best.text);
     own.push_back(best.log_probability);
-    loops.push_back(best.loops);
+    loops.push_back(best.faults.loops);
   });
   const auto given = translator.score(sample::english(), sample::german());
   const auto alone = translator.score(sample::english(), sample::german(), {.batch_tokens = 1});
@@ -264,7 +264,7 @@ TEST_F(TranslatorTest, ScoresGivenPairsAsItsOwn) {
     ASSERT_EQ(scored.size(), sources.size());
     for (size_t i = 0; i < scored.size(); ++i) {
       EXPECT_NEAR(scored[i].log_probability, own[i], 1e-4) << i;
-      EXPECT_EQ(scored[i].loops, loops[i]) << i;
+      EXPECT_EQ(scored[i].faults.loops, loops[i]) << i;
     }
   }
   EXPECT_TRUE(translator.score({}, {}).empty());

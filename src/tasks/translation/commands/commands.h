@@ -7,6 +7,7 @@ namespace sixfold::cli {
 TaskProgram translation_program();
 
 void add_translate(CLI::App& app);
+void add_rerank(CLI::App& app);
 void add_shortlist(CLI::App& app);
 void add_confidence(CLI::App& app);
 

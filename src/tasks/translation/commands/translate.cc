@@ -93,14 +93,23 @@ std::string TranslationMeter::text(double seconds) const {
                      static_cast<double>(sentences_) / std::max(seconds, 1e-3));
 }
 
-void warn_of_unknown(const UnknownTokens& sources) {
+void warn_of(const TranslationCounts& counts) {
   const double share =
-      static_cast<double>(sources.unknown) / static_cast<double>(std::max<int64_t>(sources.tokens, 1));
+      static_cast<double>(counts.unknown) / static_cast<double>(std::max<int64_t>(counts.tokens, 1));
   if (share > most_unknown_share)
     log_warning(
         "{:.3g}% of the {} of the input are not in the vocabulary of the model, which can't tell such tokens "
         "apart; the first is in {}. Is the input in the language that the model reads?",
-        100 * share, counted(sources.tokens, "token"), sources.first);
+        100 * share, counted(counts.tokens, "token"), counts.first_unknown);
+  if (counts.faulty > 0)
+    log_warning(
+        "{} of {} may be faulty: {} end in a repetition, {} copy their source, {} are far longer than it; the "
+        "first is "
+        "that of {}. {}",
+        counts.faulty, counted(counts.translations, "translation"), counts.loops, counts.copies,
+        counts.too_long, counts.first_faulty,
+        counts.retried > 0 ? fmt::format("With --retry {} were made again.", counts.retried)
+                           : "--retry makes such translations again with other settings.");
 }
 
 std::vector<std::string> inputs_of(const TranslateSettings& settings) {
@@ -119,6 +128,14 @@ void say_widened(const Translator& translator, const TranslateOptions& options) 
              options.mbr > 0 ? "--mbr" : "--n-best", options.candidates());
 }
 
+void choose_search(const TranslateSettings& settings, const Translator& translator, TranslateOptions& options) {
+  options.generation = settings.generation.over(translator.generation());
+  if (settings.retry.empty()) return;
+  OptionNode given;
+  for (const std::string& assignment : settings.retry) set_option(given, assignment, "--retry");
+  read_options(given, options.retry.emplace(options.settings(translator.generation())));
+}
+
 namespace {
 
 /// Translates the whole input as one document.
@@ -133,15 +150,15 @@ void run_on_document(const TranslateSettings& settings) {
   options.details.layer = settings.writer.details.layer;
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
-  options.generation = settings.generation.over(translator.generation());
-  UnknownTokens unknown;
-  options.unknown = &unknown;
+  choose_search(settings, translator, options);
+  TranslationCounts counts;
+  options.counts = &counts;
   const TextTranslator translate = text_translator(translator, options);
   XmlOptions xml = settings.xml;
   xml.outline_detection = !settings.no_outline_detection;
   output.write(translate_document(settings.markup, document, translate, xml, text_name(settings.paths.input)));
   output.close();
-  warn_of_unknown(unknown);
+  warn_of(counts);
 }
 
 /// Translates the lines of the input as they come.
@@ -156,9 +173,9 @@ void run_on_stream(const TranslateSettings& settings) {
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
   options.constraints = constraints.constraints();
-  options.generation = settings.generation.over(translator.generation());
-  UnknownTokens unknown;
-  options.unknown = &unknown;
+  choose_search(settings, translator, options);
+  TranslationCounts counts;
+  options.counts = &counts;
   std::atomic<double> done = 0;
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
@@ -181,7 +198,7 @@ void run_on_stream(const TranslateSettings& settings) {
   writer.finish();
   output.close();
   meter.finish();
-  warn_of_unknown(unknown);
+  warn_of(counts);
 }
 
 /// Whether scores count the coverage of the source, as options or the model ask for.
@@ -278,6 +295,13 @@ void add_translate(CLI::App& app) {
   for (const char* name : {"--source-language", "--target-language"})
     command.get_option(name)->type_name("CODE");
   settings->generation.add_options(command);
+  command
+      .add_option(
+          "--retry", settings->retry,
+          "translate a line again with these settings, e.g. no_repeat_ngram=3, if its translation ends in a "
+          "repetition, copies the line or is far longer; 'sixfold info' lists them as generation")
+      ->type_name("KEY=VALUE")
+      ->take_all();
   add_field_options(command, OptionVisitor::Walk(settings->runtime),
                     {.only = {"ensemble", "ensemble_weights", "ensemble_mean"}});
   command.get_option("--ensemble")->allow_extra_args()->type_name("MODEL");

@@ -28,6 +28,7 @@ struct TranslateSettings {
   ConstraintPaths constraints;
   TranslateOptions options;
   GenerationOverrides generation;
+  std::vector<std::string> retry;  ///< settings as KEY=VALUE; none: no line is translated again
   WriterOptions writer;
   TextKind markup = TextKind::plain;  ///< lines of text, or a document
   XmlOptions xml;
@@ -62,8 +63,12 @@ class TranslationMeter {
 
 /// Says on standard error that the search is wider than the model's own, if `n_best` asks for that.
 void say_widened(const Translator& translator, const TranslateOptions& options);
-/// Logs a warning if more than `most_unknown_share` of the tokens are unknown.
-void warn_of_unknown(const UnknownTokens& sources);
+/// Logs a warning if more than `most_unknown_share` of the tokens are unknown, and one if translations have
+/// faults.
+void warn_of(const TranslationCounts& counts);
+
+/// Completes the options by what the settings change of the model's search. Throws an input error.
+void choose_search(const TranslateSettings& settings, const Translator& translator, TranslateOptions& options);
 
 /// The files that the command reads.
 std::vector<std::string> inputs_of(const TranslateSettings& settings);

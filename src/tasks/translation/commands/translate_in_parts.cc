@@ -110,7 +110,7 @@ class PartsRun {
     options_ = settings_.options;
     options_.details = settings_.writer.details;
     options_.constraints = constraints_.constraints();
-    options_.unknown = &unknown_;
+    options_.counts = &counts_;
     const StopOnInterrupt interrupt;
     // The failure of another process ends the work of this one too.
     std::stop_source stop;
@@ -142,7 +142,7 @@ class PartsRun {
     if (runtime.threads == 0) runtime.threads = available_threads(processes_);
     const Translator translator(settings_.model, runtime);
     say_widened(translator, settings_.options);
-    options_.generation = settings_.generation.over(translator.generation());
+    choose_search(settings_, translator, options_);
     const PartOfText part = settings_.part.empty() ? PartOfText() : parse_part(settings_.part);
     int64_t wanted = part.number - 1;
     for (;;) {
@@ -183,7 +183,7 @@ class PartsRun {
         (input_.line_number() + TranslationParts::chunk_lines - 1) / TranslationParts::chunk_lines;
     const std::vector<int64_t> missing = parts_.missing(chunks);
     meter_.finish();
-    warn_of_unknown(unknown_);
+    warn_of(counts_);
     if (!settings_.part.empty()) {
       log_info("part {} is done; {} of {} are missing in {}{}", settings_.part, missing.size(),
                counted(chunks, "chunk"), parts_.folder(),
@@ -207,7 +207,7 @@ class PartsRun {
   LineReader input_;
   ConstraintFiles constraints_;
   TranslationMeter meter_;
-  UnknownTokens unknown_;
+  TranslationCounts counts_;
   TranslateOptions options_;
 };
 

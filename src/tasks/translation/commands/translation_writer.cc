@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "program/kit/value_option.h"
 #include "tasks/translation/confidence.h"
+#include "tasks/translation/n_best.h"
 
 namespace sixfold::cli {
 namespace {
@@ -31,14 +32,13 @@ std::string column(std::string text) {
   return text;
 }
 
-/// A line of an n-best list. Bars of the text are written so that they do not separate.
+/// A line of an n-best list.
 std::string n_best_line(size_t index, const Translation& translation, const ExtraOutputs& details) {
-  std::string text = translation.text;
-  constexpr std::string_view bars = "|||", written = "&#124;&#124;&#124;";
-  for (size_t place = 0; (place = text.find(bars, place)) != std::string::npos; place += written.size())
-    text.replace(place, bars.size(), written);
-  return fmt::format("{} ||| {} ||| logprob= {:.6f} ||| {:.6f}{}", index, text, translation.log_probability,
-                     translation.score, details.alignment ? " ||| " + pharaoh(translation) : "");
+  return to_text({.index = index,
+                  .text = translation.text,
+                  .features = fmt::format("logprob= {:.6f}", translation.log_probability),
+                  .score = translation.score,
+                  .others = details.alignment ? std::optional(pharaoh(translation)) : std::nullopt});
 }
 
 /// The optional columns.
@@ -91,6 +91,10 @@ ordered_json json_of(const Translation& translation, const ExtraOutputs& details
     for (const auto& [name, value] : confidence_fields(translation.confidence))
       object[name] = value ? ordered_json(*value) : nullptr;
   if (!translation.unmet.empty()) object["unmet"] = translation.unmet;
+  const TranslationFaults& faults = translation.faults;
+  for (const auto& [name, has] :
+       {std::pair("loops", faults.loops), {"copies", faults.copies}, {"too_long", faults.too_long}})
+    if (has) object[name] = true;
   return object;
 }
 
@@ -158,6 +162,7 @@ void TranslationWriter::write(const TranslatedLine& line) {
       object["translations"] = ordered_json::array();
       for (const Translation& translation : translations)
         object["translations"].push_back(json_of(translation, details));
+      if (line.retried) object["retried"] = true;
       write_object(output_, options_.format, !begun_, object);
     }
   }

@@ -67,7 +67,9 @@ Json translation_json(const Translation& translation, const ExtraOutputs& detail
             {"score", translation.score},
             {"log_probability", translation.log_probability},
             {"finish_reason", name_of(translation.reason)},
-            {"repeats", translation.loops},
+            {"repeats", translation.faults.loops},
+            {"copies", translation.faults.copies},
+            {"too_long", translation.faults.too_long},
             {"unmet", translation.unmet}};
   if (details.tokens) {
     Json& tokens = json["tokens"] = Json::array();
@@ -88,7 +90,10 @@ Json result_json(const TextResult& text, const ExtraOutputs& details) {
     Json translations = Json::array();
     for (const Translation& translation : sentence.translations)
       translations.push_back(translation_json(translation, details));
-    Json one{{"source", sentence.source}, {"tokens_cut", sentence.tokens_cut}, {"translations", translations}};
+    Json one{{"source", sentence.source},
+             {"tokens_cut", sentence.tokens_cut},
+             {"retried", sentence.retried},
+             {"translations", translations}};
     if (details.search) one["search"] = search_json(sentence.search);
     sentences.push_back(std::move(one));
   }
@@ -230,8 +235,22 @@ HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
   fields.read(OptionVisitor::Walk(options.translation),
               {{.option = "n_best", .range = between(1, service.options().most_alternatives + 1)},
                {.option = "beam_size", .range = between(1, 32)},
-               {.option = "replace_unknown"}});
+               {.option = "replace_unknown"},
+               {.option = "sample"},
+               {.option = "temperature"},
+               {.option = "top_k"},
+               {.option = "top_p"},
+               {.option = "min_p"},
+               {.option = "seed"},
+               {.option = "mbr", .range = between(0, std::max(1, service.options().most_samples))}});
   options.translation.generation = generation_of(fields, pair.model->predictor().generation());
+  if (const auto retry = fields.object("retry")) {
+    const GenerationConfig first = options.translation.settings(pair.model->predictor().generation());
+    retry->read(OptionVisitor::Walk(options.translation.retry.emplace(generation_of(*retry, first))),
+                {{.option = "beam_size", .range = between(1, 32)}});
+    if (const auto unknown = retry->unread())
+      throw HttpError(400, fmt::format("\"{}\" is not a field of \"retry\".", *unknown));
+  }
   read_details(fields, texts, service.options().most_observed_tokens, options);
   fields.ignore({"api_key", "auth_key"});
   if (const auto unknown = fields.unread())

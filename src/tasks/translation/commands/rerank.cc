@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "program/kit/interrupt.h"
+#include "program/kit/model_folder.h"
+#include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
+#include "tasks/translation/commands/commands.h"
+#include "tasks/translation/n_best.h"
+#include "tasks/translation/translator.h"
+#include "text/utf8.h"
+
+namespace sixfold {
+
+namespace cli {
+enum class RerankedFormat { text, moses };
+}  // namespace cli
+
+template <>
+struct EnumNames<cli::RerankedFormat> {
+  static constexpr std::pair<cli::RerankedFormat, std::string_view> names[] = {
+      {cli::RerankedFormat::text, "text"}, {cli::RerankedFormat::moses, "moses"}};
+};
+
+namespace cli {
+namespace {
+
+constexpr size_t most_translations_at_once = 2048;
+
+struct RerankSettings {
+  std::string model, source;
+  TextPaths paths;
+  bool reverse = false;
+  double weight = 1;
+  std::string name = "rerank";
+  RerankedFormat format = RerankedFormat::text;
+  TranslateOptions options;
+  RuntimeOptions runtime;
+};
+
+/// A source line and its translations.
+struct SourceWithList {
+  std::string source;
+  std::vector<NBestLine> list;
+};
+
+/// Reads an n-best list beside its source lines.
+class ListReader {
+ public:
+  explicit ListReader(const RerankSettings& settings)
+      : sources_(readable_path(settings.source)),
+        list_(readable_path(settings.paths.input)),
+        invalid_(settings.paths.invalid) {}
+
+  /// Reads the next source line with its translations. Returns whether there is one. Throws an input error for
+  /// lines of the list that are out of order or have no source.
+  bool next(SourceWithList& item) {
+    item.list.clear();
+    if (!next_line(sources_, item.source)) {
+      require(!ahead_ && !read_ahead(), "{}: is a translation of line {} of {}, which has {}", list_.place(),
+              ahead_ ? ahead_->index + 1 : 0, sources_name(), counted(index_, "line"));
+      return false;
+    }
+    make_valid(item.source, sources_, invalid_);
+    while ((ahead_ || read_ahead()) && ahead_->index == index_) {
+      item.list.push_back(std::move(*ahead_));
+      ahead_.reset();
+    }
+    ++index_;
+    return true;
+  }
+
+ private:
+  std::string sources_name() const { return sources_.place().substr(0, sources_.place().rfind(':')); }
+  bool read_ahead() {
+    std::string line;
+    if (!next_line(list_, line)) return false;
+    make_valid(line, list_, invalid_);
+    ahead_ = parse_n_best_line(line, list_.place());
+    require(ahead_->index >= index_, "{}: the number {} comes after {}; the lines of a list are sorted by it",
+            list_.place(), ahead_->index, index_);
+    return true;
+  }
+
+  LineReader sources_, list_;
+  const InvalidUtf8 invalid_;
+  std::optional<NBestLine> ahead_;
+  size_t index_ = 0;  // of the next source line
+};
+
+/// Adds the scores of the model to those of the lists. Returns the number of translations that have text.
+size_t score(const Translator& translator, const RerankSettings& settings, const TranslateOptions& options,
+             std::vector<SourceWithList>& items) {
+  std::vector<std::string> sources, translations;
+  std::vector<NBestLine*> scored;
+  for (SourceWithList& item : items)
+    for (NBestLine& one : item.list) {
+      if (!has_visible_character(item.source) || !has_visible_character(one.text)) continue;
+      sources.push_back(item.source);
+      translations.push_back(one.text);
+      scored.push_back(&one);
+    }
+  if (settings.reverse) std::swap(sources, translations);
+  const std::vector<Translation> scores = translator.score(sources, translations, options);
+  for (size_t i = 0; i < scored.size(); ++i) {
+    scored[i]->features += fmt::format(" {}= {:.6f}", settings.name, scores[i].score);
+    scored[i]->score += settings.weight * scores[i].score;
+  }
+  for (SourceWithList& item : items) std::ranges::stable_sort(item.list, std::greater(), &NBestLine::score);
+  return scored.size();
+}
+
+void run(const RerankSettings& settings) {
+  require(settings.source != "-" || settings.paths.input != "-",
+          "--source and --input can't both be standard input");
+  require(!settings.name.empty() && settings.name.find_first_of(" =|\t\r\n") == std::string::npos,
+          "--name: expected a name without spaces, = and bars, found '{}'", settings.name);
+  ListReader reader(settings);
+  const Translator translator(settings.model, settings.runtime);
+  TextOutput output(settings.paths.output, {settings.source, settings.paths.input, settings.model});
+  TranslateOptions options = settings.options;
+  const StopOnInterrupt interrupt;
+  options.cancel = interrupt.token();
+  options.line_name = "translation with text";
+  size_t lines = 0, translations = 0, scored = 0, changed = 0;
+  for (bool more = true; more;) {
+    std::vector<SourceWithList> items;
+    size_t bytes = 0, count = 0;
+    while (count < most_translations_at_once && bytes < most_bytes_at_once) {
+      SourceWithList& item = items.emplace_back();
+      if (more = reader.next(item); !more) {
+        items.pop_back();
+        break;
+      }
+      for (const NBestLine& one : item.list) bytes += one.text.size() + item.source.size();
+      count += item.list.size();
+    }
+    std::vector<std::string> first;
+    for (const SourceWithList& item : items) first.push_back(item.list.empty() ? "" : item.list[0].text);
+    options.first_line = scored + 1;
+    scored += score(translator, settings, options, items);
+    for (size_t i = 0; i < items.size(); ++i) {
+      const std::vector<NBestLine>& list = items[i].list;
+      if (settings.format == RerankedFormat::moses)
+        for (const NBestLine& one : list) output.write_line(to_text(one));
+      else
+        output.write_line(list.empty() ? "" : list[0].text);
+      changed += !list.empty() && list[0].text != first[i];
+    }
+    lines += items.size();
+    translations += count;
+    output.flush();
+  }
+  require(translations > 0, "{} has no translations", text_name(settings.paths.input));
+  log_info("{} of {}: {} have another first translation", counted(translations, "translation"),
+           counted(lines, "line"), changed);
+  output.close();
+}
+
+}  // namespace
+
+void add_rerank(CLI::App& app) {
+  const auto settings = std::make_shared<RerankSettings>();
+  CLI::App& command = *app.add_subcommand("rerank", "Sort n-best lists by the scores of another model");
+  add_model_argument(command, settings->model);
+  command
+      .add_option("--source", settings->source, "file of the lines that were translated; - is standard input")
+      ->type_name("FILE")
+      ->required();
+  add_text_options(command, settings->paths);
+  command.get_option("--input")->description(
+      "n-best list of Moses, as 'sixfold translate --format moses' writes it; - is standard input");
+  command.add_flag("--reverse", settings->reverse,
+                   "the model translates in the other direction: score the source as a translation of each");
+  add_value_option(command, "--weight", settings->weight,
+                   "of the model's score, which is added to that of the list", between(-1e6, 1e6));
+  command.add_option("--name", settings->name, "name of the score among the features")->capture_default_str();
+  add_value_option(command, "--format", settings->format,
+                   "text: the best translation of each line; moses: the sorted list");
+  add_field_options(command, OptionVisitor::Walk(settings->options),
+                    {.only = {"batch_tokens", "max_source_length", "source_language", "target_language"}});
+  for (const char* name : {"--source-language", "--target-language"})
+    command.get_option(name)->type_name("CODE");
+  add_runtime_options(command, settings->runtime);
+  command.footer(
+      "The score of a translation becomes that of the list plus the weight times the model's, which is\n"
+      "normalized as the model's generation settings say. More models are added one after the other.\n"
+      "Example:\n"
+      "  sixfold translate en-de --n-best 10 --format moses --input test.en --output test.list\n"
+      "  sixfold rerank de-en --reverse --weight 0.5 --source test.en --input test.list --output test.de");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace cli
+}  // namespace sixfold

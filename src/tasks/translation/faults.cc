@@ -1,0 +1,32 @@
+#include "tasks/translation/faults.h"
+
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "data/check/pair_faults.h"
+#include "search/hypothesis.h"
+#include "text/words.h"
+
+namespace sixfold {
+namespace {
+
+/// Whether a text is seldom its own translation.
+bool is_to_be_translated(const std::string& text) {
+  constexpr size_t fewest_words = 4, fewest_letters = 24;  // the letters in bytes
+  if (count_words(text) >= fewest_words) return !letters_of(text).empty();
+  return std::ranges::none_of(text, is_ascii_letter) && letters_of(text).size() >= fewest_letters;
+}
+
+bool is_far_longer(size_t length, size_t of_source, size_t margin) { return length > 2 * of_source + margin; }
+
+}  // namespace
+
+TranslationFaults faults_of(const TextAndTokens& source, const TextAndTokens& translation) {
+  return {
+      .loops = ends_in_a_loop(translation.ids),
+      .copies = is_to_be_translated(source.text) && as_compared(source.text) == as_compared(translation.text),
+      .too_long = is_far_longer(translation.ids.size(), source.ids.size(), 10) &&
+                  is_far_longer(translation.text.size(), source.text.size(), 40)};
+}
+
+}  // namespace sixfold
