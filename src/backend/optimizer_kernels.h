@@ -21,6 +21,52 @@ struct Adam {
   }
 };
 
+/// One step of stochastic gradient descent over flat arrays, with momentum and weight decay as in PyTorch and a
+/// moving average of the weights: g = gradient + weight_decay * weight; velocity = momentum * velocity + g;
+/// weight -= learning_rate * (velocity, or with nesterov g + momentum * velocity).
+struct Sgd {
+  static constexpr const char* name = "sgd";
+  View weight, gradient;
+  View velocity;  ///< may be empty: there is no momentum
+  View average;   ///< as in Adam
+  double learning_rate, momentum, weight_decay, average_decay;
+  bool nesterov = false;
+  double gradient_scale = 1;  ///< factor of the gradient, for clipping
+
+  void operands(auto&& visit) {
+    visit("weight", weight), visit("gradient", gradient), visit("velocity", velocity);
+    visit("average", average);
+  }
+};
+
+/// One step of Adafactor (Shazeer and Stern, 2018) of a whole weight [m, n], as in fairseq, with a moving
+/// average of the weights. No operand has gaps between rows.
+/// - s = gradient^2 + 1e-30
+/// - rows = beta2 * rows + (1 - beta2) * (mean of each row of s), columns likewise
+/// - V = rows * columns / mean(rows); or, where `squares` are given:
+/// - V = squares = beta2 * squares + (1 - beta2) * s
+/// - u = gradient / sqrt(V), divided by its root mean square over clip_threshold if that is above 1
+/// - rate = learning_rate, with scale_parameter times the root mean square of the weight, at least 1e-3
+/// - moment1 = beta1 * moment1 + (1 - beta1) * rate * u; without a moment1 this is rate * u
+/// - weight = weight - rate * weight_decay * weight - moment1
+struct Adafactor {
+  static constexpr const char* name = "adafactor";
+  static constexpr double epsilon = 1e-30, smallest_scale = 1e-3;
+  View weight, gradient;
+  View rows, columns;  ///< [1, m] and [1, n]; empty if `squares` are given
+  View squares;        ///< m * n elements
+  View moment1;        ///< m * n elements; may be empty
+  View average;        ///< as in Adam
+  double learning_rate, beta1, beta2, clip_threshold, weight_decay, average_decay;
+  bool scale_parameter = false;
+  double gradient_scale = 1;  ///< factor of the gradient, for clipping
+
+  void operands(auto&& visit) {
+    visit("weight", weight), visit("gradient", gradient), visit("rows", rows), visit("columns", columns);
+    visit("squares", squares), visit("moment1", moment1), visit("average", average);
+  }
+};
+
 /// out [1, 1] f64 = sum of the elements of x in fp64, in order.
 struct Sum {
   static constexpr const char* name = "sum";

@@ -17,13 +17,23 @@ enum class Precision {
   bf16
 };
 
-/// The learning rate as a function of the update.
+/// How gradients change the weights.
+enum class OptimizerKind {
+  adam,       ///< Kingma and Ba (2015), with the paper's constants (section 5.3) and decoupled weight decay
+  adafactor,  ///< Shazeer and Stern (2018), as in fairseq: the second moments of a matrix are factored
+  sgd,        ///< stochastic gradient descent, with momentum as in PyTorch
+};
+
+/// The learning rate as a function of the update. All but noam rise linearly to their peak during warmup.
 enum class ScheduleKind {
   noam,          ///< the paper's, section 5.3: factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)
-  inverse_sqrt,  ///< rises linearly to its peak during warmup, then decays as step^-0.5
-  linear,        ///< rises linearly to its peak, then decays linearly to 0 at the last update
-  cosine,        ///< rises linearly to its peak, then decays to 0 at the last update along half a cosine
-  constant,      ///< rises linearly to its peak and stays there
+  inverse_sqrt,  ///< decays as step^-0.5
+  linear,        ///< decays linearly to its lowest rate at the last update
+  cosine,        ///< decays to its lowest rate at the last update along half a cosine
+  constant,      ///< stays at its peak
+  polynomial,    ///< as linear, with what is left of the run raised to a power (fairseq's polynomial_decay)
+  wsd,           ///< warm-up, stable, decay: stays at its peak, and decays as polynomial near the end
+  plateau,       ///< is multiplied by a factor whenever validation stalls (PyTorch's ReduceLROnPlateau)
 };
 
 /// What a run does when the loss of a batch spikes.
@@ -36,13 +46,18 @@ struct EnumNames<Precision> {
 };
 
 template <>
+struct EnumNames<OptimizerKind> {
+  static constexpr std::pair<OptimizerKind, std::string_view> names[] = {
+      {OptimizerKind::adam, "adam"}, {OptimizerKind::adafactor, "adafactor"}, {OptimizerKind::sgd, "sgd"}};
+};
+
+template <>
 struct EnumNames<ScheduleKind> {
   static constexpr std::pair<ScheduleKind, std::string_view> names[] = {
-      {ScheduleKind::noam, "noam"},
-      {ScheduleKind::inverse_sqrt, "inverse_sqrt"},
-      {ScheduleKind::linear, "linear"},
-      {ScheduleKind::cosine, "cosine"},
-      {ScheduleKind::constant, "constant"}};
+      {ScheduleKind::noam, "noam"},         {ScheduleKind::inverse_sqrt, "inverse_sqrt"},
+      {ScheduleKind::linear, "linear"},     {ScheduleKind::cosine, "cosine"},
+      {ScheduleKind::constant, "constant"}, {ScheduleKind::polynomial, "polynomial"},
+      {ScheduleKind::wsd, "wsd"},           {ScheduleKind::plateau, "plateau"}};
 };
 
 template <>
@@ -162,20 +177,43 @@ inline void visit(OptionVisitor& v, TrainingOptions& o) {
   v.field("threads", o.threads, "number of threads; 0: one for each core", between(0, 4096));
 }
 
-/// Adam (Kingma and Ba, 2015) with the paper's constants (section 5.3) and decoupled weight decay.
+/// The defaults of Adam are the paper's (section 5.3). `validate` refuses what a kind does not have.
 struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::adam;
   double beta1 = 0.9;
   double beta2 = 0.98;
   double epsilon = 1e-9;
   double weight_decay = 0;
+  double momentum = 0;
+  bool nesterov = false;
+  double decay_rate = 0.8;
+  double clip_threshold = 1;
+  bool scale_parameter = false;
 };
 
 inline void visit(OptionVisitor& v, OptimizerOptions& o) {
-  v.field("beta1", o.beta1, "decay of the moving average of gradients", from_to_below(0, 1));
-  v.field("beta2", o.beta2, "decay of the moving average of squared gradients", from_to_below(0, 1));
-  v.field("epsilon", o.epsilon, "added to the square root of the averaged squared gradient", between(1e-30, 1));
+  v.field("kind", o.kind,
+          "adam, adafactor (needs little memory for its state) or sgd (stochastic gradient descent)");
+  v.field("beta1", o.beta1, "adam only: decay of the moving average of gradients", from_to_below(0, 1));
+  v.field("beta2", o.beta2, "adam only: decay of the moving average of squared gradients", from_to_below(0, 1));
+  v.field("epsilon", o.epsilon, "adam only: added to the square root of the averaged squared gradient",
+          between(1e-30, 1));
   v.field("weight_decay", o.weight_decay,
-          "decoupled weight decay: each update subtracts learning rate * this * weight; 0: off", at_least(0));
+          "decoupled weight decay: each update subtracts learning rate * this * weight (sgd: the gradient has "
+          "this * weight added, as in PyTorch); 0: off",
+          at_least(0));
+  v.field("momentum", o.momentum,
+          "sgd: share of the last step that is added to the next one; adafactor: decay of the moving average "
+          "of steps, fairseq's beta1; 0: off, which saves memory",
+          from_to_below(0, 1));
+  v.field("nesterov", o.nesterov, "sgd only: Nesterov's momentum");
+  v.field("decay_rate", o.decay_rate,
+          "adafactor only: the decay of the moving average of squared gradients is 1 - update^-this",
+          between(0, 10));
+  v.field("clip_threshold", o.clip_threshold,
+          "adafactor only: the step of a weight is scaled down to this root mean square", above(0));
+  v.field("scale_parameter", o.scale_parameter,
+          "adafactor only: multiply the learning rate by the root mean square of the weight, at least 0.001");
 }
 
 struct ScheduleOptions {
@@ -183,12 +221,18 @@ struct ScheduleOptions {
   int64_t warmup = 0;
   double factor = 1;
   double learning_rate = 0;
+  double first_rate = 0;
+  double min_rate = 0;
+  double power = 1;
+  int64_t decay = 0;
+  double plateau_factor = 0.1;
+  int plateau_patience = 3;
 };
 
 inline void visit(OptionVisitor& v, ScheduleOptions& o) {
-  v.field(
-      "kind", o.kind,
-      "cosine or linear (both decay to 0 at the end of the run), inverse_sqrt, constant, or noam, the paper's");
+  v.field("kind", o.kind,
+          "cosine, linear or polynomial (which decay to min_rate at the end of the run), wsd (warm-up, stable, "
+          "decay), inverse_sqrt, constant, plateau (decays when validation stalls), or noam, the paper's");
   v.field(
       "warmup", o.warmup,
       "number of updates in which the rate rises; 0: a tenth of the run, at most 4000 (noam: 4000, as in the "
@@ -198,6 +242,21 @@ inline void visit(OptionVisitor& v, ScheduleOptions& o) {
   v.field("learning_rate", o.learning_rate,
           "peak rate; 0: that of the paper's schedule, (4000 d_model)^-0.5 (noam always uses that)",
           at_least(0));
+  v.field("first_rate", o.first_rate, "rate from which the warm-up rises to the peak", at_least(0));
+  v.field("min_rate", o.min_rate,
+          "lowest rate after the warm-up: cosine, linear, polynomial and wsd decay to it, inverse_sqrt and "
+          "plateau stop at it",
+          at_least(0));
+  v.field("power", o.power,
+          "polynomial and wsd only: power of what is left of the decay, from 1 to 0; 1: a straight line",
+          above(0));
+  v.field("decay", o.decay,
+          "wsd only: number of updates at the end in which the rate decays; 0: a tenth of the run",
+          at_least(0));
+  v.field("plateau_factor", o.plateau_factor, "plateau only: what a stall multiplies the rate by",
+          from_to_below(0, 1));
+  v.field("plateau_patience", o.plateau_patience,
+          "plateau only: number of validations in a row without improvement that are a stall", at_least(1));
 }
 
 struct CheckpointOptions {
@@ -274,7 +333,7 @@ void visit_training_groups(OptionVisitor& v, Options& o) {
   v.group("start", o.start, "fine-tuning of an existing model");
   v.group("data", o.data, "training data, validation data and batches");
   v.group("train", o.train, "the training loop; training ends at the first limit that is reached");
-  v.group("optimizer", o.optimizer, "the Adam optimizer");
+  v.group("optimizer", o.optimizer, "how gradients change the weights");
   v.group("schedule", o.schedule, "the learning rate");
   v.group("checkpoint", o.checkpoint, "when to save checkpoints, and which to keep");
   v.group("validation", o.validation, "when and how to evaluate the model on the validation data");

@@ -92,7 +92,7 @@ std::string gradients_explode(const Observations& o) {
 
 std::string rate_too_high(const Observations& o) {
   const DiagnosisHistory& h = o.history;
-  if (const double share = o.training.rate / o.training.weight_size; share > 0.1)
+  if (const double share = o.training.rate / o.training.weight_size; o.rate_is_step && share > 0.1)
     return fmt::format(
         "with a learning rate of {:.1e}, an update changes many weights by {:.0f}% of their "
         "usual size, which is {:.2g}",
@@ -105,7 +105,8 @@ std::string rate_too_high(const Observations& o) {
 
 std::string rate_too_low(const Observations& o) {
   const DiagnosisHistory& h = o.history;
-  if (o.fine_tuned || h.updates < 1000 || !(h.rates < 0.2 * o.training.weight_size)) return {};
+  if (o.fine_tuned || !o.rate_is_step || h.updates < 1000 || !(h.rates < 0.2 * o.training.weight_size))
+    return {};
   return fmt::format(
       "the weights have hardly moved: {} updates with these learning rates can change a weight "
       "by {:.1g} at most, and their usual size is {:.1g}",
@@ -190,8 +191,11 @@ std::vector<Finding> Diagnoses::look(int64_t update, const Optimizer& optimizer,
   history_.last_loss = seen.loss;
   history_.looked = update;
   history_.loss = history_.loss_weight = 0;
-  return judge(Moment::training,
-               {.update = update, .history = history_, .fine_tuned = fine_tuned_, .training = std::move(seen)});
+  return judge(Moment::training, {.update = update,
+                                  .history = history_,
+                                  .fine_tuned = fine_tuned_,
+                                  .rate_is_step = rate_is_step_,
+                                  .training = std::move(seen)});
 }
 
 std::vector<Finding> Diagnoses::look(int64_t update, ValidationLook validation) {

@@ -42,6 +42,7 @@ struct Observations {
   int64_t update = 0;
   DiagnosisHistory history;
   bool fine_tuned = false;    ///< the run has begun with another model's weights
+  bool rate_is_step = true;   ///< an update changes a weight by about the learning rate
   TrainingLook training;      ///< of a look at the training
   ValidationLook validation;  ///< of a look at a validation
 };
@@ -67,8 +68,9 @@ class Diagnoses {
   static constexpr int64_t look_every = 100;     ///< the number of updates between two looks, at least
   static constexpr double stretch_seconds = 20;  ///< in which the speed is measured
 
-  /// `history` is a part of the run's state, and must outlive this object.
-  Diagnoses(DiagnosisHistory& history, bool fine_tuned) : history_(history), fine_tuned_(fine_tuned) {}
+  /// `history` is a part of the run's state, and must outlive this object. For the others see `Observations`.
+  Diagnoses(DiagnosisHistory& history, bool fine_tuned, bool rate_is_step)
+      : history_(history), fine_tuned_(fine_tuned), rate_is_step_(rate_is_step) {}
 
   /// To be called after each update, which took so many seconds.
   void took_update(int64_t update, double loss_sum, double loss_weight, double learning_rate, int64_t tokens,
@@ -85,7 +87,7 @@ class Diagnoses {
   std::vector<Finding> judge(Moment moment, const Observations& o);
 
   DiagnosisHistory& history_;
-  bool fine_tuned_;
+  bool fine_tuned_, rate_is_step_;
   double rate_ = 0;
   // By the clock, and therefore not a part of the state.
   double seconds_ = 0, tokens_ = 0, fastest_ = 0;

@@ -104,8 +104,10 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
   const int own_shards = (division.shards + division.processes - 1) / division.processes;
   const int levels = std::bit_width(static_cast<unsigned>(own_shards - 1));  // gradients that are set aside
   forecast.weights = weights + gradients;
-  forecast.optimizer = (static_cast<int64_t>(dry->in_use()) - forecast.weights) / division.processes;
-  forecast.weights += levels * gradients + WeightExchange::most_bytes(division.processes);
+  forecast.optimizer = optimizer.state_bytes(division.processes);
+  forecast.weights +=
+      levels * gradients +
+      WeightExchange::most_bytes(division.processes, Optimizer::owns_whole_weights(options.optimizer));
   const auto arena = std::make_shared<Arena>(dry);
   const int64_t batch_bytes =
       sample_batches(task.training_data(), options, division.shards, part_tokens, [&](const Batch& part) {

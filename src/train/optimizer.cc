@@ -6,10 +6,12 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/error.h"
+
 namespace sixfold {
 namespace {
 
-constexpr std::array kind_names{"moment1.", "moment2.", "average."};
+constexpr std::array kind_names{"moment1.", "moment2.", "rows.", "columns.", "average."};
 
 /// The elements of a part of a tensor, as a row.
 View slice(const Tensor& tensor, const WeightPart& part) {
@@ -20,6 +22,15 @@ View slice(const Tensor& tensor, const WeightPart& part) {
 int64_t blocks_of(const WeightPart& part) { return kernel::BlockSquares::blocks(part.count); }
 
 }  // namespace
+
+bool rate_is_step(const OptimizerOptions& options) {
+  return options.kind == OptimizerKind::adam ||
+         (options.kind == OptimizerKind::adafactor && !options.scale_parameter);
+}
+
+bool Optimizer::owns_whole_weights(const OptimizerOptions& options) {
+  return options.kind == OptimizerKind::adafactor;
+}
 
 Optimizer::Optimizer(std::shared_ptr<Backend> backend, const std::vector<Parameter>& parameters,
                      const OptimizerOptions& options, double ema_decay,
@@ -43,11 +54,43 @@ Optimizer::Optimizer(std::shared_ptr<Backend> backend, const std::vector<Paramet
     gradients_.push_back(zeros(w.rows(), w.cols(), w.dtype()));
     w.set_gradient(gradients_.back());
   }
+  for (size_t weight = 0; weight < parameters_.size(); ++weight)
+    for (const Kind kind : {moment1, moment2, rows, columns, average})
+      if (has(kind, weight)) entries_.push_back({weight, kind});
   for (const WeightPart& place : exchange_->own_parts()) {
-    const auto like = [&] { return zeros(1, place.count, parameters_[place.weight].tensor.dtype()); };
-    parts_.push_back({place, like(), like(), has_average() ? like() : Tensor()});
+    Part& part = parts_.emplace_back(Part{place, {}});
+    for (const Entry& entry : entries_)
+      if (entry.weight == place.weight)
+        part.state[entry.kind] =
+            zeros(1, extent(entry.kind, place).count, parameters_[place.weight].tensor.dtype());
   }
   restart_average();
+}
+
+/// Whether the state of a weight has this kind of tensor.
+bool Optimizer::has(Kind kind, size_t weight) const {
+  const Tensor& w = parameters_[weight].tensor;
+  const bool factored = options_.kind == OptimizerKind::adafactor && w.rows() > 1 && w.cols() > 1;
+  switch (kind) {
+    case moment1:
+      return options_.kind == OptimizerKind::adam || options_.momentum > 0;
+    case moment2:
+      return options_.kind != OptimizerKind::sgd && !factored;
+    case rows:
+    case columns:
+      return factored;
+    case average:
+      return has_average();
+  }
+  throw_unknown("kind of state", kind);
+}
+
+/// Which elements of a tensor of the state a part of a weight has. Only whole weights have rows and columns.
+WeightPart Optimizer::extent(Kind kind, const WeightPart& part) const {
+  const Tensor& w = parameters_[part.weight].tensor;
+  if (kind == rows) return {part.weight, 0, w.rows()};
+  if (kind == columns) return {part.weight, 0, w.cols()};
+  return part;
 }
 
 View Optimizer::weight(const WeightPart& part) const { return slice(parameters_[part.weight].tensor, part); }
@@ -56,7 +99,7 @@ View Optimizer::gradient(const WeightPart& part) const { return slice(gradients_
 
 void Optimizer::restart_average() {
   for (const Part& part : parts_)
-    if (part.average) backend_->run(kernel::Scale{part.average.view(), weight(part.place), 1});
+    if (has_average()) backend_->run(kernel::Scale{part.state[average].view(), weight(part.place), 1});
 }
 
 int64_t Optimizer::trained_weights() const {
@@ -150,21 +193,58 @@ void Optimizer::update(int64_t step, double learning_rate, double gradient_scale
   // long time.
   const double decay =
       std::min(ema_decay_, (1.0 + static_cast<double>(step)) / (10.0 + static_cast<double>(step)));
-  for (const Part& part : parts_)
-    backend_->run(kernel::Adam{.weight = weight(part.place),
-                               .gradient = gradient(part.place),
-                               .moment1 = part.moment1.view(),
-                               .moment2 = part.moment2.view(),
-                               .average = part.average.view(),
-                               .learning_rate = learning_rate,
-                               .beta1 = options_.beta1,
-                               .beta2 = options_.beta2,
-                               .epsilon = options_.epsilon,
-                               .weight_decay = options_.weight_decay,
-                               .average_decay = decay,
-                               .gradient_scale = gradient_scale,
-                               .step = step});
+  for (const Part& part : parts_) this->step(part, step, learning_rate, gradient_scale, decay);
   share_weights();
+}
+
+void Optimizer::step(const Part& part, int64_t step, double learning_rate, double gradient_scale,
+                     double average_decay) {
+  const OptimizerOptions& o = options_;
+  const auto state = [&](Kind kind) { return part.state[kind].view(); };
+  switch (o.kind) {
+    case OptimizerKind::adam:
+      return backend_->run(kernel::Adam{.weight = weight(part.place),
+                                        .gradient = gradient(part.place),
+                                        .moment1 = state(moment1),
+                                        .moment2 = state(moment2),
+                                        .average = state(average),
+                                        .learning_rate = learning_rate,
+                                        .beta1 = o.beta1,
+                                        .beta2 = o.beta2,
+                                        .epsilon = o.epsilon,
+                                        .weight_decay = o.weight_decay,
+                                        .average_decay = average_decay,
+                                        .gradient_scale = gradient_scale,
+                                        .step = step});
+    case OptimizerKind::adafactor:
+      return backend_->run(kernel::Adafactor{.weight = parameters_[part.place.weight].tensor.view(),
+                                             .gradient = gradients_[part.place.weight].view(),
+                                             .rows = state(rows),
+                                             .columns = state(columns),
+                                             .squares = state(moment2),
+                                             .moment1 = state(moment1),
+                                             .average = state(average),
+                                             .learning_rate = learning_rate,
+                                             .beta1 = o.momentum,
+                                             .beta2 = 1 - std::pow(static_cast<double>(step), -o.decay_rate),
+                                             .clip_threshold = o.clip_threshold,
+                                             .weight_decay = o.weight_decay,
+                                             .average_decay = average_decay,
+                                             .scale_parameter = o.scale_parameter,
+                                             .gradient_scale = gradient_scale});
+    case OptimizerKind::sgd:
+      return backend_->run(kernel::Sgd{.weight = weight(part.place),
+                                       .gradient = gradient(part.place),
+                                       .velocity = state(moment1),
+                                       .average = state(average),
+                                       .learning_rate = learning_rate,
+                                       .momentum = o.momentum,
+                                       .weight_decay = o.weight_decay,
+                                       .average_decay = average_decay,
+                                       .nesterov = o.nesterov,
+                                       .gradient_scale = gradient_scale});
+  }
+  throw_unknown("optimizer", o.kind);
 }
 
 void Optimizer::share_weights() {
@@ -175,65 +255,80 @@ void Optimizer::share_weights() {
 
 void Optimizer::swap_average() {
   if (!has_average()) return;
-  for (const Part& part : parts_) backend_->run(kernel::Swap{weight(part.place), part.average.view()});
+  for (const Part& part : parts_) backend_->run(kernel::Swap{weight(part.place), part.state[average].view()});
   share_weights();
 }
 
 std::vector<NamedShape> Optimizer::state() const {
   std::vector<NamedShape> state;
-  for (const Parameter& parameter : parameters_)
-    for (int kind = 0; kind < kinds(); ++kind)
-      state.push_back({kind_names[static_cast<size_t>(kind)] + parameter.name, parameter.shape});
+  for (const auto& [weight, kind] : entries_) {
+    const Parameter& parameter = parameters_[weight];
+    const bool factor = kind == rows || kind == columns;
+    state.push_back({kind_names[kind] + parameter.name,
+                     factor ? std::vector<int64_t>{extent(kind, {.weight = weight}).count} : parameter.shape});
+  }
   return state;
 }
 
+int64_t Optimizer::state_bytes(int processes) const {
+  const WeightDivision division =
+      WeightExchange::division(parameters_, processes, owns_whole_weights(options_));
+  int64_t most = 0;
+  for (int process = 0; process < processes; ++process) {
+    int64_t bytes = 0;
+    for (const WeightPart& part : division.parts_of(process))
+      for (const auto& [weight, kind] : entries_)
+        if (weight == part.weight)
+          bytes += extent(kind, part).count * static_cast<int64_t>(size_of(parameters_[weight].tensor.dtype()));
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 void Optimizer::save(const std::string& path) const {
-  const auto gathered = [this](size_t i) {
-    const auto kinds = static_cast<size_t>(this->kinds());
-    return values(i / kinds, static_cast<int>(i % kinds));
-  };
-  if (exchange_->processes().is_root()) return write_values(path, state(), gathered);
-  for (size_t i = 0; i < state().size(); ++i) gathered(i);
+  if (exchange_->processes().is_root())
+    return write_values(path, state(), [this](size_t i) { return values(entries_[i]); });
+  for (const Entry& entry : entries_) values(entry);
 }
 
 void Optimizer::load(const std::string& path) {
-  read_values(path, state(), [this](size_t i, const std::vector<float>& values) {
-    const auto kinds = static_cast<size_t>(this->kinds());
-    set_values(i / kinds, static_cast<int>(i % kinds), values);
-  });
+  read_values(path, state(),
+              [this](size_t i, const std::vector<float>& values) { set_values(entries_[i], values); });
 }
 
 /// Collective: the elements of a tensor of the state, on the root; nothing on other processes.
-std::vector<float> Optimizer::values(size_t weight, int kind) const {
+std::vector<float> Optimizer::values(const Entry& entry) const {
   Processes& processes = exchange_->processes();
   std::string own;
   for (const Part& part : parts_) {
-    if (part.place.weight != weight) continue;
-    const std::vector<float> values = part.state(kind).to_floats(*backend_);
+    if (part.place.weight != entry.weight) continue;
+    const std::vector<float> values = part.state[entry.kind].to_floats(*backend_);
     own.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   }
   const std::vector<std::string> all = processes.gather_at_root(own);
   std::vector<float> whole;
   if (!processes.is_root()) return whole;
-  whole.resize(static_cast<size_t>(parameters_[weight].tensor.size()));
+  const int64_t size = parameters_[entry.weight].tensor.size();
+  whole.resize(static_cast<size_t>(extent(entry.kind, {entry.weight, 0, size}).count));
   for (int process = 0; process < processes.size(); ++process) {
     const char* next = all[static_cast<size_t>(process)].data();
     for (const WeightPart& part : exchange_->parts_of(process)) {
-      if (part.weight != weight) continue;
-      const size_t bytes = static_cast<size_t>(part.count) * sizeof(float);
-      std::memcpy(whole.data() + part.begin, next, bytes);
+      if (part.weight != entry.weight) continue;
+      const WeightPart place = extent(entry.kind, part);
+      const size_t bytes = static_cast<size_t>(place.count) * sizeof(float);
+      std::memcpy(whole.data() + place.begin, next, bytes);
       next += bytes;
     }
   }
   return whole;
 }
 
-void Optimizer::set_values(size_t weight, int kind, std::span<const float> values) {
+void Optimizer::set_values(const Entry& entry, std::span<const float> values) {
   for (Part& part : parts_) {
-    if (part.place.weight != weight) continue;
-    const auto own =
-        values.subspan(static_cast<size_t>(part.place.begin), static_cast<size_t>(part.place.count));
-    part.state(kind).copy_from(*backend_, std::vector<float>(own.begin(), own.end()));
+    if (part.place.weight != entry.weight) continue;
+    const WeightPart place = extent(entry.kind, part.place);
+    const auto own = values.subspan(static_cast<size_t>(place.begin), static_cast<size_t>(place.count));
+    part.state[entry.kind].copy_from(*backend_, std::vector<float>(own.begin(), own.end()));
   }
 }
 

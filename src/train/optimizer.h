@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,11 +11,17 @@
 
 namespace sixfold {
 
-/// The Adam optimizer (section 5.3) of a model's weights. Weights that need no gradient are left out. With
-/// several processes each has the optimizer's state of the parts of the weights that it owns. For one thread at
-/// a time.
+/// Whether an update changes a weight by about the learning rate, whatever its gradient is.
+bool rate_is_step(const OptimizerOptions& options);
+
+/// The optimizer of a model's weights (Adam, section 5.3, or another one). Weights that need no gradient are
+/// left out. With several processes each has the optimizer's state of the parts of the weights that it owns.
+/// For one thread at a time.
 class Optimizer {
  public:
+  /// Whether the processes of a run have to own whole weights, since an update of a weight looks at all of it.
+  static bool owns_whole_weights(const OptimizerOptions& options);
+
   /// `ema_decay`: decay of the moving average of the weights; 0: no average. `exchange` is that of the
   /// processes of a run, for these parameters; null: there is one process.
   Optimizer(std::shared_ptr<Backend> backend, const std::vector<Parameter>& parameters,
@@ -61,8 +68,12 @@ class Optimizer {
   bool is_root() const { return exchange_->processes().is_root(); }
   bool has_average() const { return ema_decay_ > 0; }
 
-  /// The tensors of the state: "moment1.<weight>", "moment2.<weight>" and "average.<weight>".
+  /// The tensors of the state, those of a weight together: "moment1.<weight>", "moment2.<weight>" (or,
+  /// factored, "rows.<weight>" and "columns.<weight>") and "average.<weight>", as far as the optimizer has
+  /// them.
   std::vector<NamedShape> state() const;
+  /// The bytes of the state that one of so many processes has at most.
+  int64_t state_bytes(int processes) const;
   /// Collective: the root writes the state to a safetensors file.
   void save(const std::string& path) const;
   /// Reads it: each process the parts that it owns. Throws an input error if it is damaged, or that of other
@@ -70,17 +81,23 @@ class Optimizer {
   void load(const std::string& path);
 
  private:
-  /// A part of a weight, with the optimizer's state.
+  /// A kind of tensor of the state, in the order in which files have those of a weight.
+  enum Kind { moment1, moment2, rows, columns, average };
+  /// A part of a weight, with its state; the kinds that the optimizer does not have are empty.
   struct Part {
     WeightPart place;
-    Tensor moment1, moment2, average;
-
-    Tensor& state(int kind) { return kind == 0 ? moment1 : kind == 1 ? moment2 : average; }
-    const Tensor& state(int kind) const { return const_cast<Part*>(this)->state(kind); }
+    std::array<Tensor, 5> state;
   };
-  int kinds() const { return has_average() ? 3 : 2; }
-  std::vector<float> values(size_t weight, int kind) const;
-  void set_values(size_t weight, int kind, std::span<const float> values);
+  /// A tensor of the whole state.
+  struct Entry {
+    size_t weight;
+    Kind kind;
+  };
+  bool has(Kind kind, size_t weight) const;
+  WeightPart extent(Kind kind, const WeightPart& part) const;
+  void step(const Part& part, int64_t step, double learning_rate, double gradient_scale, double average_decay);
+  std::vector<float> values(const Entry& entry) const;
+  void set_values(const Entry& entry, std::span<const float> values);
   View weight(const WeightPart& part) const;
   View gradient(const WeightPart& part) const;
   void share_weights();
@@ -93,6 +110,7 @@ class Optimizer {
   std::vector<Tensor> gradients_;
   std::vector<std::vector<Tensor>> set_aside_;  ///< by weight; the first `aside_` hold gradients
   std::vector<Part> parts_;
+  std::vector<Entry> entries_;
   size_t aside_ = 0;
 };
 

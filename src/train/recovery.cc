@@ -54,6 +54,8 @@ void Recovery::load_newest(const std::string& why, TrainingState& state) {
   state.sums = before.sums;
   state.loss_ema = before.loss_ema;
   state.without_better = before.without_better;
+  state.plateau_scale = before.plateau_scale;
+  state.stalled = before.stalled;
   state.rollbacks = rollbacks;
   state.diagnosis = after_rollback(state.diagnosis, before.diagnosis);
 }

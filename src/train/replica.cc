@@ -43,7 +43,8 @@ Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const Train
       model_(task.model_config(), backend_, dtype, options.train.seed),
       trained_(trained_parameters(model_, options.start.freeze)),
       exchange_(std::make_shared<WeightExchange>(processes, ShardTree(shards, processes.size()), backend_,
-                                                 trained_, options.distributed.wire)),
+                                                 trained_, options.distributed.wire,
+                                                 Optimizer::owns_whole_weights(options.optimizer))),
       optimizer_(backend_, trained_, options.optimizer, options.train.ema_decay, exchange_),
       label_smoothing_(options.train.label_smoothing),
       clip_norm_(options.train.clip_norm) {

@@ -39,10 +39,20 @@ constexpr std::string_view taking_effect[] = {"data.batch_tokens",
                                               "optimizer.beta2",
                                               "optimizer.epsilon",
                                               "optimizer.weight_decay",
+                                              "optimizer.nesterov",
+                                              "optimizer.decay_rate",
+                                              "optimizer.clip_threshold",
+                                              "optimizer.scale_parameter",
                                               "schedule.kind",
                                               "schedule.warmup",
                                               "schedule.factor",
                                               "schedule.learning_rate",
+                                              "schedule.first_rate",
+                                              "schedule.min_rate",
+                                              "schedule.power",
+                                              "schedule.decay",
+                                              "schedule.plateau_factor",
+                                              "schedule.plateau_patience",
                                               "checkpoint.every_updates",
                                               "checkpoint.every_minutes",
                                               "checkpoint.keep_last",
@@ -53,7 +63,9 @@ constexpr std::string_view taking_effect[] = {"data.batch_tokens",
                                               "log.every_updates",
                                               "distributed.wire"};
 
-constexpr std::string_view unchangeable[] = {"train.seed", "train.ema_decay", "data.shuffle", "start.freeze"};
+constexpr std::string_view unchangeable[] = {"train.seed",        "train.ema_decay", "data.shuffle",
+                                             "start.freeze",      "optimizer.kind",  // which decide what
+                                             "optimizer.momentum"};                  // the state holds
 
 /// Joins a group and a name to a key: "train.minutes".
 std::string key_of(const std::string& group, const std::string& name) {
@@ -244,7 +256,7 @@ void keep_later_best(TrainingState& state, const std::string& best, Processes& p
   if (!processes.any(kept)) return;
   state.best = processes.from_root(stored.value);
   state.best_update = static_cast<int64_t>(processes.from_root(static_cast<double>(stored.update)));
-  state.without_better = 0;
+  state.without_better = state.stalled = 0;
   log_info(
       "{} holds a model of update {}, made before the run was changed; with {} {:.4g} it remains the best so "
       "far",

@@ -43,6 +43,8 @@ void visit_fields(Visitor& v, State& s) {
   v.newer_field("bf16_instructions", s.bf16_instructions);
   v.newer_field("parts", s.parts);
   v.newer_field("diagnosis", s.diagnosis);
+  v.newer_field("plateau_scale", s.plateau_scale);
+  v.newer_field("stalled", s.stalled);
 }
 
 template <class Visitor, class History>

@@ -64,6 +64,8 @@ struct TrainingState {
   std::optional<double> best;  ///< best validation score so far
   int64_t best_update = 0;
   int64_t without_better = 0;   ///< validations since `best_update`
+  double plateau_scale = 1;     ///< of the learning rate, by the stalls so far (schedule.kind plateau)
+  int64_t stalled = 0;          ///< validations since the last better one or the last stall
   int64_t log_bytes = 0;        ///< length of train.jsonl
   std::string instruction_set;  ///< instruction set with which the results were computed
   Precision precision = Precision::fp32;

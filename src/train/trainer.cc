@@ -57,6 +57,7 @@ class Trainer {
   std::unique_ptr<BatchStream> stream_of(Batcher& batcher) const;
   RepeatUpdate repeat_update() const;
   double learning_rate() const;
+  Schedule schedule() const;
   void account(const StepResult& step, const Update& batches, double rate);
   void say(const std::vector<Finding>& findings);
   void tell(const std::optional<PlannedEnd>& change);
@@ -96,7 +97,7 @@ class Trainer {
   std::unique_ptr<BatchStream> stream_;
   std::optional<Progress> progress_;
   std::optional<Recovery> recovery_;
-  Diagnoses diagnoses_{state_.diagnosis, !options_.start.model.empty()};
+  Diagnoses diagnoses_{state_.diagnosis, !options_.start.model.empty(), rate_is_step(options_.optimizer)};
   Batcher::Position before_;  ///< position at which the current batch began
   double began_ = 0;          ///< time at which the run would have started if it had never been stopped
 };
@@ -298,9 +299,9 @@ void Trainer::resume() {
 }
 
 /// The learning rate of the next update.
-double Trainer::learning_rate() const {
-  return Schedule(options_.schedule, replica_.model().config().d_model, state_).rate(state_.update + 1);
-}
+double Trainer::learning_rate() const { return schedule().rate(state_.update + 1); }
+
+Schedule Trainer::schedule() const { return {options_.schedule, replica_.model().config().d_model, state_}; }
 
 BatcherOptions Trainer::batches() const {
   return {.batch_tokens = options_.data.batch_tokens,
@@ -371,6 +372,8 @@ void Trainer::validate() {
     ++state_.without_better;
   }
   progress_->validation(state_, evaluation, better);
+  if (schedule().took_validation(better, state_))
+    progress_->say(fmt::format("validation has stalled: the learning rate is {:.2e} now", learning_rate()));
   say(diagnoses_.look(state_.update, {evaluation, trained_loss}));
   if (better && options_.checkpoint.keep_best) {
     // If the run were killed now, a best model without a checkpoint would be all that is left of it.

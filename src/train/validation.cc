@@ -137,8 +137,10 @@ void OutputFacts::add(const std::vector<int32_t>& source, const std::vector<int3
 }
 
 void check_validation(const Task& task, const TrainOptions& options) {
-  if (!task.validation_data())
+  if (!task.validation_data()) {
+    require(options.schedule.kind != ScheduleKind::plateau, "schedule.kind plateau needs validation data");
     return require(options.validation.patience == 0, "validation.patience needs validation data");
+  }
   std::vector<std::string> metrics = task.metrics();
   metrics.insert(metrics.end(), std::begin(scores_of_trainer), std::end(scores_of_trainer));
   require(std::ranges::find(metrics, options.best_by) != metrics.end(),

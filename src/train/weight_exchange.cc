@@ -6,24 +6,21 @@
 #include "train/wire.h"
 
 namespace sixfold {
-namespace {
 
-std::vector<int64_t> sizes_of(const std::vector<Parameter>& weights) {
+WeightDivision WeightExchange::division(const std::vector<Parameter>& weights, int processes, bool whole) {
   std::vector<int64_t> sizes;
   for (const Parameter& weight : weights) sizes.push_back(weight.tensor.size());
-  return sizes;
+  return {sizes, processes, kernel::BlockSquares::block, WeightDivision::bucket_elements, whole};
 }
 
-}  // namespace
-
 WeightExchange::WeightExchange(Processes& processes, ShardTree tree, std::shared_ptr<Backend> backend,
-                               const std::vector<Parameter>& weights, WireType wire)
+                               const std::vector<Parameter>& weights, WireType wire, bool whole)
     : processes_(processes),
       tree_(std::move(tree)),
       backend_(std::move(backend)),
       dtype_(weights.front().tensor.dtype()),
       wire_(wire),
-      division_(sizes_of(weights), processes.size(), kernel::BlockSquares::block) {
+      division_(division(weights, processes.size(), whole)) {
   require(processes.size() == 1 || backend_->is_host(), "several processes train in host memory only");
   if (processes.size() > 1)
     own_ = division_.parts_of(processes.rank());
@@ -31,9 +28,11 @@ WeightExchange::WeightExchange(Processes& processes, ShardTree tree, std::shared
     for (size_t i = 0; i < weights.size(); ++i) own_.push_back({i, 0, weights[i].tensor.size()});
 }
 
-int64_t WeightExchange::most_bytes(int processes) {
+int64_t WeightExchange::most_bytes(int processes, bool whole) {
   constexpr int64_t bucket = WeightDivision::bucket_elements * int64_t{sizeof(float)};
-  return processes > 1 ? 2 * static_cast<int64_t>(most_under_way) * bucket : 0;  // sent and received
+  if (processes == 1) return 0;
+  // Sent and received: the owner of a whole bucket receives it from each of the others.
+  return (whole ? processes : 2) * static_cast<int64_t>(most_under_way) * bucket;
 }
 
 std::vector<WeightPart> WeightExchange::parts_of(int process) const {

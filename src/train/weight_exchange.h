@@ -15,14 +15,17 @@ namespace sixfold {
 /// their number. With one process there is nothing to do. For one thread at a time.
 class WeightExchange {
  public:
-  /// `processes` must outlive this object. `weights`: those that are trained, of one type.
+  /// `processes` must outlive this object. `weights`: those that are trained, of one type. `whole`: each weight
+  /// has one owner.
   WeightExchange(Processes& processes, ShardTree tree, std::shared_ptr<Backend> backend,
-                 const std::vector<Parameter>& weights, WireType wire);
+                 const std::vector<Parameter>& weights, WireType wire, bool whole = false);
 
   Processes& processes() const { return processes_; }
   const ShardTree& tree() const { return tree_; }
+  /// Which of so many processes owns what.
+  static WeightDivision division(const std::vector<Parameter>& weights, int processes, bool whole);
   /// The memory of the messages of one process that are under way, in bytes.
-  static int64_t most_bytes(int processes);
+  static int64_t most_bytes(int processes, bool whole);
   /// The parts that this process, or another one, owns, by weight and place.
   const std::vector<WeightPart>& own_parts() const { return own_; }
   std::vector<WeightPart> parts_of(int process) const;

@@ -67,6 +67,103 @@ TEST(CpuAdam, AgreesWithTheReference) {
     }
 }
 
+/// The state of Sgd and of Adafactor over random weights of which the gradient of row 1 is zero.
+struct OtherState {
+  Floats weight, gradient, velocity, average, rows, columns, squares;
+
+  OtherState(int64_t m, int64_t n)
+      : weight(flat(m * n, 1)),
+        gradient(flat(m * n, 2)),
+        velocity(1, m * n, 0),
+        average(flat(m * n, 3)),
+        rows(1, m, 0),
+        columns(1, n, 0),
+        squares(1, m * n, 0) {
+    for (int64_t c = 0; m > 1 && c < n; ++c) gradient.at(0, n + c) = 0;
+  }
+  /// Each number is a choice: with momentum, with an average, ...
+  void sgd(Backend& backend, int choices) {
+    for (int step = 1; step <= 3; ++step)
+      backend.run(kernel::Sgd{.weight = weight.view(),
+                              .gradient = gradient.view(),
+                              .velocity = choices & 1 ? velocity.view() : View{},
+                              .average = choices & 2 ? average.view() : View{},
+                              .learning_rate = 0.01 * step,
+                              .momentum = 0.9,
+                              .weight_decay = 0.1,
+                              .average_decay = 0.99,
+                              .nesterov = (choices & 4) != 0,
+                              .gradient_scale = 0.5});
+  }
+  void adafactor(Backend& backend, int choices, int64_t m, int64_t n) {
+    View matrix = weight.view(), changes = gradient.view();
+    matrix.rows = changes.rows = m;
+    matrix.cols = changes.cols = matrix.stride = changes.stride = n;
+    const bool factored = m > 1 && n > 1;
+    for (int step = 1; step <= 3; ++step)
+      backend.run(kernel::Adafactor{.weight = matrix,
+                                    .gradient = changes,
+                                    .rows = factored ? rows.view() : View{},
+                                    .columns = factored ? columns.view() : View{},
+                                    .squares = factored ? View{} : squares.view(),
+                                    .moment1 = choices & 1 ? velocity.view() : View{},
+                                    .average = choices & 2 ? average.view() : View{},
+                                    .learning_rate = 0.01 * step,
+                                    .beta1 = 0.8,
+                                    .beta2 = 1 - std::pow(step, -0.8),
+                                    .clip_threshold = 0.9,
+                                    .weight_decay = 0.1,
+                                    .average_decay = 0.99,
+                                    .scale_parameter = (choices & 4) != 0,
+                                    .gradient_scale = 0.5});
+  }
+};
+
+void expect_same_bits(OtherState& a, OtherState& b) {
+  for (Floats OtherState::*part : {&OtherState::weight, &OtherState::velocity, &OtherState::average,
+                                   &OtherState::rows, &OtherState::columns, &OtherState::squares})
+    EXPECT_TRUE(a.*part == b.*part);
+}
+
+void expect_agrees(OtherState& actual, OtherState& expected) {
+  expect_close(actual.weight, expected.weight, 2e-6);
+  expect_close(actual.velocity, expected.velocity, 2e-6);
+  expect_close(actual.average, expected.average, 2e-6);
+  expect_close(actual.rows, expected.rows, 2e-6);
+  expect_close(actual.columns, expected.columns, 2e-6);
+  expect_close(actual.squares, expected.squares, 2e-6);
+}
+
+TEST(CpuSgd, AgreesWithTheReference) {
+  const auto reference = make_backend({.device = "reference"}), one = make_backend(),
+             two = make_backend({.threads = 2});
+  for (int choices = 0; choices < 8; ++choices)
+    for (const int64_t size : {1, 15, 16, 17, 1000, 70'001}) {
+      OtherState expected(1, size), actual(1, size), threaded(1, size);
+      expected.sgd(*reference, choices);
+      actual.sgd(*one, choices);
+      threaded.sgd(*two, choices);
+      expect_agrees(actual, expected);
+      expect_same_bits(actual, threaded);
+    }
+}
+
+TEST(CpuAdafactor, AgreesWithTheReference) {
+  const auto reference = make_backend({.device = "reference"}), one = make_backend(),
+             two = make_backend({.threads = 2});
+  for (int choices = 0; choices < 8; ++choices)
+    for (const auto& [m, n] : std::vector<std::pair<int64_t, int64_t>>{
+             {1, 1}, {1, 17}, {1, 5000}, {70, 1}, {2, 2}, {3, 1000}, {65, 33}, {200, 16}, {3000, 31}}) {
+      SCOPED_TRACE(testing::Message() << choices << ": " << m << " x " << n);
+      OtherState expected(m, n), actual(m, n), threaded(m, n);
+      expected.adafactor(*reference, choices, m, n);
+      actual.adafactor(*one, choices, m, n);
+      threaded.adafactor(*two, choices, m, n);
+      expect_agrees(actual, expected);
+      expect_same_bits(actual, threaded);
+    }
+}
+
 TEST(CpuBlockSquares, AreTheSameWithAnyThreads) {
   const auto reference = make_backend({.device = "reference"}), one = make_backend(),
              two = make_backend({.threads = 2});

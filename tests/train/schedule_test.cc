@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace sixfold {
 namespace {
@@ -41,8 +43,8 @@ TEST(Schedule, EachFallsInItsWay) {
 TEST(Schedule, ChangesOfThePlanMakeNoLeap) {
   TrainingState state;
   state.plan = {{3, 400}, {20, 1000}, {60, 300}, {150, 900}, {500, 620}, {610, 640}};
-  for (const auto kind :
-       {ScheduleKind::inverse_sqrt, ScheduleKind::linear, ScheduleKind::cosine, ScheduleKind::constant}) {
+  for (const auto kind : {ScheduleKind::inverse_sqrt, ScheduleKind::linear, ScheduleKind::cosine,
+                          ScheduleKind::constant, ScheduleKind::polynomial, ScheduleKind::plateau}) {
     double before = 0, highest = 0;
     for (int64_t step = 1; step <= 640; ++step) {
       state.update = step - 1;
@@ -76,6 +78,68 @@ TEST(Schedule, DefaultsFitTheRun) {
   EXPECT_NEAR(Schedule({}, 256, 0).rate(2000), peak / 2, 1e-12);          // while nobody knows
   const Schedule paper({.kind = ScheduleKind::noam}, 512, 1000);
   EXPECT_NEAR(paper.rate(4000), std::pow(512.0 * 4000, -0.5), 1e-12);
+}
+
+/// The rates of PyTorch, and of transformers, whose schedules and relative steps of Adafactor are fairseq's
+/// (tests/goldens/make_optimizer_goldens.py).
+TEST(Schedule, RatesAreThoseOfOtherPrograms) {
+  const auto cases = nlohmann::json::parse(std::ifstream(SIXFOLD_TEST_GOLDENS "/schedules.json"));
+  int compared = 0;
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.at("options").dump());
+    ScheduleOptions options;
+    read_options(parse_json_options(one.at("options").dump(), "schedules.json"), options);
+    if (one.contains("rates")) {
+      const Schedule schedule(options, 64, one.at("last").get<int64_t>());
+      for (const auto& [update, rate] : one.at("rates").items()) {
+        EXPECT_NEAR(schedule.rate(std::stoll(update)), rate, 1e-12 * options.learning_rate) << update;
+        ++compared;
+      }
+      continue;
+    }
+    TrainingState state;
+    double best = INFINITY;
+    for (size_t i = 0; i < one.at("losses").size(); ++i) {
+      state.update = 10 * static_cast<int64_t>(i + 1);
+      const double loss = one["losses"][i], before = Schedule(options, 64, state).rate(state.update);
+      const bool lowered = Schedule(options, 64, state).took_validation(loss < best, state);
+      best = std::min(best, loss);
+      const double rate = Schedule(options, 64, state).rate(state.update + 1);
+      EXPECT_NEAR(rate, one["rates_after"][i], 1e-12 * options.learning_rate) << i;
+      EXPECT_TRUE(lowered || rate == before);
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 700);
+}
+
+TEST(Schedule, ValidationsDuringTheWarmupAreNoStalls) {
+  const ScheduleOptions options{
+      .kind = ScheduleKind::plateau, .warmup = 20, .learning_rate = 0.01, .plateau_patience = 1};
+  TrainingState state;
+  for (state.update = 10; state.update <= 20; state.update += 10)
+    EXPECT_EQ(Schedule(options, 64, state).took_validation(false, state), state.update == 20);
+  EXPECT_DOUBLE_EQ(Schedule(options, 64, state).rate(21), 0.001);
+}
+
+/// What is past of the decay when the plan changes stays past; before the decay nothing is.
+TEST(Schedule, TheDecayAtTheEndFollowsThePlan) {
+  const ScheduleOptions options{.kind = ScheduleKind::wsd, .warmup = 10, .learning_rate = 0.01, .decay = 100};
+  const auto rate = [&](std::vector<PlannedEnd> plan, int64_t step) {
+    TrainingState state{.update = step - 1};
+    state.plan = std::move(plan);
+    return Schedule(options, 64, state).rate(step);
+  };
+  EXPECT_DOUBLE_EQ(rate({{0, 1000}}, 900), 0.01);
+  EXPECT_DOUBLE_EQ(rate({{0, 1000}}, 950), 0.005);
+  EXPECT_DOUBLE_EQ(rate({{0, 1000}, {500, 700}}, 600), 0.01);
+  EXPECT_DOUBLE_EQ(rate({{0, 1000}, {500, 700}}, 650), 0.005);
+  EXPECT_DOUBLE_EQ(rate({{0, 1000}, {950, 1150}}, 1050), 0.0025);
+  EXPECT_DOUBLE_EQ(rate({{500, 700}}, 600), 0.01);  // while the end was unknown
+  EXPECT_DOUBLE_EQ(rate({{0, 60}}, 35), 0.005);     // the warm-up leaves less than the decay takes
+  EXPECT_DOUBLE_EQ(
+      Schedule({.kind = ScheduleKind::wsd, .warmup = 10, .learning_rate = 0.01}, 64, 1000).rate(950),
+      0.005);  // a tenth of the run
 }
 
 TEST(Schedule, StaysAtThePeakWhileTheEndIsUnknown) {

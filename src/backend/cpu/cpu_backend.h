@@ -72,6 +72,8 @@ class CpuBackend final : public HostBackend {
   void compute(const kernel::LogProbability& k);
   void compute(const kernel::TopK& k);
   void compute(const kernel::Adam& k);
+  void compute(const kernel::Sgd& k);
+  void compute(const kernel::Adafactor& k);
   void compute(const kernel::BlockSquares& k);
   void compute(const kernel::RecurrentStep& k);
   void compute(const kernel::RecurrentStepGradient& k);

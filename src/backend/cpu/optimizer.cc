@@ -40,6 +40,33 @@ void adam_range(const kernel::Adam& p, int64_t begin, int64_t end) {
   });
 }
 
+void sgd_range(const kernel::Sgd& p, int64_t begin, int64_t end) {
+  const Floats d;
+  const auto set = [&](double value) HWY_ATTR { return hn::Set(d, static_cast<float>(value)); };
+  const auto rate = set(p.learning_rate), momentum = set(p.momentum), decay = set(p.weight_decay);
+  const auto clip = set(p.gradient_scale), renew = set(1 - p.average_decay);
+  float *weight = p.weight.as<float>(), *gradient = p.gradient.as<float>();
+  float* velocity = p.velocity ? p.velocity.as<float>() : nullptr;
+  float* average = p.average ? p.average.as<float>() : nullptr;
+  over_vectors(end - begin, [&](int64_t j, const auto& load, const auto& store) HWY_ATTR {
+    const int64_t i = begin + j;
+    const auto old = load(weight + i);
+    const auto g = hn::MulAdd(decay, old, hn::Mul(load(gradient + i), clip));
+    auto step = g;
+    if (velocity) {
+      const auto v = hn::MulAdd(momentum, load(velocity + i), g);
+      store(v, velocity + i);
+      step = p.nesterov ? hn::MulAdd(momentum, v, g) : v;
+    }
+    const auto w = hn::NegMulAdd(rate, step, old);
+    store(w, weight + i);
+    if (average) {
+      const auto a = load(average + i);
+      store(hn::MulAdd(renew, hn::Sub(w, a), a), average + i);
+    }
+  });
+}
+
 double square_range(const float* x, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * x[i];
@@ -54,6 +81,7 @@ namespace sixfold {
 namespace {
 
 HWY_EXPORT(adam_range);
+HWY_EXPORT(sgd_range);
 HWY_EXPORT(square_range);
 
 }  // namespace
@@ -61,6 +89,12 @@ HWY_EXPORT(square_range);
 void CpuBackend::compute(const kernel::Adam& p) {
   split(p.weight.rows * p.weight.cols, 4, [&](int64_t begin, int64_t end, int) {
     HWY_DYNAMIC_DISPATCH(adam_range)(p, begin, end);
+  });
+}
+
+void CpuBackend::compute(const kernel::Sgd& p) {
+  split(p.weight.rows * p.weight.cols, 3, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(sgd_range)(p, begin, end);
   });
 }
 

@@ -37,6 +37,8 @@ void compute(const kernel::CrossEntropy& k);
 void compute(const kernel::LogProbability& k);
 void compute(const kernel::TopK& k);
 void compute(const kernel::Adam& k);
+void compute(const kernel::Sgd& k);
+void compute(const kernel::Adafactor& k);
 void compute(const kernel::Sum& k);
 void compute(const kernel::BlockSquares& k);
 void compute(const kernel::RecurrentStep& k);

@@ -46,7 +46,7 @@ std::span<const SizeChoice> TranslationOptions::sizes() {
                                  "tokenizer.source tokenizer.kind=sentencepiece tokenizer.vocab_size=2000",
                              tokens = "tokenizer.source tokenizer.kind=sentencepiece tokenizer.vocab_size=4000",
                              batch = "data.batch_tokens=1024",
-                             rate = "schedule.kind=cosine schedule.learning_rate=3e-3";
+                             rate = "optimizer.kind schedule.kind=cosine schedule.learning_rate=3e-3";
   constexpr double small_text = 0, large_text = 1;  // MB
   static const std::vector<SizeChoice> rows{
       {0, small_text, {narrow, one_layer, pre_norm, few_tokens, batch, rate, "model.dropout=0.2"}},

@@ -1,11 +1,25 @@
 #include "train/distributed/division.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/plural.h"
 
 namespace sixfold {
+namespace {
+
+/// Adds a part to those before it, as a part of the last one where that ends there.
+void join(std::vector<WeightPart>& parts, const WeightPart& part) {
+  if (!parts.empty() && parts.back().weight == part.weight &&
+      parts.back().begin + parts.back().count == part.begin)
+    parts.back().count += part.count;
+  else
+    parts.push_back(part);
+}
+
+}  // namespace
 
 ShardTree::ShardTree(int shards, int processes) {
   require(processes <= shards,
@@ -36,8 +50,16 @@ int64_t WeightDivision::Bucket::elements(int process) const {
   return count;
 }
 
-WeightDivision::WeightDivision(std::span<const int64_t> sizes, int processes, int64_t block, int64_t bucket)
+WeightDivision::WeightDivision(std::span<const int64_t> sizes, int processes, int64_t block, int64_t bucket,
+                               bool whole)
     : loads_(static_cast<size_t>(processes), 0) {
+  if (whole) {  // the largest first, each to the process that has least
+    std::vector<size_t> order(sizes.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::greater(), [&](size_t weight) { return sizes[weight]; });
+    owners_.resize(sizes.size());
+    for (const size_t weight : order) loads_[owners_[weight] = least()] += sizes[weight];
+  }
   // A bucket is collected as the part of process 0, block by block, and then shared.
   const auto empty = [&] { return Bucket{.parts = {{}}}; };
   Bucket collected = empty();
@@ -56,6 +78,11 @@ WeightDivision::WeightDivision(std::span<const int64_t> sizes, int processes, in
   if (elements > 0) close(std::move(collected), processes);
 }
 
+/// The process that owns least so far.
+size_t WeightDivision::least() const {
+  return static_cast<size_t>(std::ranges::min_element(loads_) - loads_.begin());
+}
+
 void WeightDivision::close(Bucket bucket, int processes) {
   const std::vector<WeightPart> blocks = std::move(bucket.parts[0]);
   bucket.parts.assign(static_cast<size_t>(processes), {});
@@ -64,36 +91,33 @@ void WeightDivision::close(Bucket bucket, int processes) {
   int64_t all = 0;
   for (const WeightPart& part : blocks) all += part.count;
   const int64_t share = (all + processes - 1) / processes;
-  const auto least = [&] { return static_cast<size_t>(std::ranges::min_element(loads_) - loads_.begin()); };
   size_t owner = least();
   int64_t given = 0;
   for (const WeightPart& part : blocks) {
-    if (given >= share) {
+    if (!owners_.empty()) {
+      owner = owners_[part.weight];
+    } else if (given >= share) {
       owner = least();
       given = 0;
     }
-    auto& own = bucket.parts[owner];
-    const bool joins =
-        !own.empty() && own.back().weight == part.weight && own.back().begin + own.back().count == part.begin;
-    if (joins)
-      own.back().count += part.count;
-    else
-      own.push_back(part);
+    join(bucket.parts[owner], part);
     given += part.count;
-    loads_[owner] += part.count;
+    if (owners_.empty()) loads_[owner] += part.count;
   }
   buckets_.push_back(std::move(bucket));
 }
 
 std::vector<WeightPart> WeightDivision::parts_of(int process) const {
-  std::vector<WeightPart> parts;
+  std::vector<WeightPart> all;
   for (const Bucket& bucket : buckets_) {
     const auto& own = bucket.parts[static_cast<size_t>(process)];
-    parts.insert(parts.end(), own.begin(), own.end());
+    all.insert(all.end(), own.begin(), own.end());
   }
-  std::ranges::sort(parts, [](const WeightPart& a, const WeightPart& b) {
+  std::ranges::sort(all, [](const WeightPart& a, const WeightPart& b) {
     return a.weight != b.weight ? a.weight < b.weight : a.begin < b.begin;
   });
+  std::vector<WeightPart> parts;
+  for (const WeightPart& part : all) join(parts, part);
   return parts;
 }
 

@@ -54,19 +54,22 @@ class WeightDivision {
 
   static constexpr int64_t bucket_elements = int64_t{1} << 19;
 
-  /// `sizes`: the number of elements of each weight. `block`: elements. A bucket has about `bucket` elements.
-  WeightDivision(std::span<const int64_t> sizes, int processes, int64_t block,
-                 int64_t bucket = bucket_elements);
+  /// `sizes`: the number of elements of each weight. `block`: elements. `whole`: all parts of a weight are of
+  /// one process; buckets are then not shared evenly. A bucket has about `bucket` elements.
+  WeightDivision(std::span<const int64_t> sizes, int processes, int64_t block, int64_t bucket = bucket_elements,
+                 bool whole = false);
 
   const std::vector<Bucket>& buckets() const { return buckets_; }
-  /// The parts of a process, by weight and place.
+  /// The parts of a process, by weight and place; neighbours are joined.
   std::vector<WeightPart> parts_of(int process) const;
 
  private:
+  size_t least() const;
   void close(Bucket bucket, int processes);
 
   std::vector<Bucket> buckets_;
   std::vector<int64_t> loads_;  ///< elements, by process
+  std::vector<size_t> owners_;  ///< of whole weights; empty: weights are divided
 };
 
 }  // namespace sixfold

@@ -91,6 +91,22 @@ TEST_F(SizeChoiceTest, ResumesWithWhatWasChosen) {
             (Chosen{"model.d_model=32", "data.batch_tokens=2"}));
 }
 
+/// Decays and rates that suit Adam are not for another optimizer.
+TEST(SizeTables, LeaveAGivenOptimizerAlone) {
+  int seen = 0;
+  for (const TaskEntry& task : builtin_tasks()) {
+    if (!task.is_trained()) continue;
+    for (const SizeChoice& row : task.sizes())
+      for (const std::string_view together : row.options) {
+        if (together.find("optimizer.") == together.npos && together.find("schedule.") == together.npos)
+          continue;
+        EXPECT_TRUE(together.starts_with("optimizer.kind ")) << task.name << ": " << together;
+        ++seen;
+      }
+  }
+  EXPECT_GT(seen, 5);
+}
+
 /// Rows go from small to large, and each is a config that can be trained.
 TEST(SizeTables, HaveRowsThatCanBeTrained) {
   for (const TaskEntry& task : builtin_tasks()) {

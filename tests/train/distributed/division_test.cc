@@ -73,6 +73,27 @@ TEST(WeightDivision, GivesEachElementToOneProcess) {
   }
 }
 
+TEST(WeightDivision, WholeWeightsHaveOneOwnerEach) {
+  const std::vector<int64_t> sizes{70, 5, 16, 0, 33, 1000, 900, 120};
+  for (int processes = 1; processes <= 9; ++processes) {
+    const WeightDivision division(sizes, processes, /*block=*/16, /*bucket=*/200, /*whole=*/true);
+    std::vector<int64_t> owned(sizes.size(), 0), loads(static_cast<size_t>(processes), 0);
+    for (int process = 0; process < processes; ++process)
+      for (const WeightPart& part : division.parts_of(process)) {
+        EXPECT_EQ(part.begin, 0);
+        owned[part.weight] += part.count;
+        loads[static_cast<size_t>(process)] += part.count;
+      }
+    EXPECT_EQ(owned, sizes);
+    EXPECT_LE(std::ranges::max(loads), std::max<int64_t>(1000, 2144 / processes + 120)) << processes;
+    for (const auto& bucket : division.buckets()) {
+      int64_t elements = 0;
+      for (int process = 0; process < processes; ++process) elements += bucket.elements(process);
+      EXPECT_LE(elements, 200 + 16);
+    }
+  }
+}
+
 /// Gradients are complete from the last weight to the first.
 TEST(WeightDivision, BucketsGoFromTheLastWeightToTheFirst) {
   const std::vector<int64_t> sizes{100, 100, 100};
