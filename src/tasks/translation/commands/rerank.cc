@@ -52,7 +52,8 @@ struct SourceWithList {
 class ListReader {
  public:
   explicit ListReader(const RerankSettings& settings)
-      : sources_(readable_path(settings.source)),
+      : source_name_(settings.source),
+        sources_(readable_path(settings.source)),
         list_(readable_path(settings.paths.input)),
         invalid_(settings.paths.invalid) {}
 
@@ -61,8 +62,9 @@ class ListReader {
   bool next(SourceWithList& item) {
     item.list.clear();
     if (!next_line(sources_, item.source)) {
-      require(!ahead_ && !read_ahead(), "{}: is a translation of line {} of {}, which has {}", list_.place(),
-              ahead_ ? ahead_->index + 1 : 0, sources_name(), counted(index_, "line"));
+      if (ahead_ || read_ahead())
+        throw_input_error("{}: is a translation of line {} of {}, which has {}", list_.place(),
+                          ahead_->index + 1, text_name(source_name_), counted(index_, "line"));
       return false;
     }
     make_valid(item.source, sources_, invalid_);
@@ -75,17 +77,19 @@ class ListReader {
   }
 
  private:
-  std::string sources_name() const { return sources_.place().substr(0, sources_.place().rfind(':')); }
   bool read_ahead() {
     std::string line;
-    if (!next_line(list_, line)) return false;
-    make_valid(line, list_, invalid_);
+    do {
+      if (!next_line(list_, line)) return false;
+      make_valid(line, list_, invalid_);
+    } while (invalid_ == InvalidUtf8::skip && line.empty());
     ahead_ = parse_n_best_line(line, list_.place());
     require(ahead_->index >= index_, "{}: the number {} comes after {}; the lines of a list are sorted by it",
             list_.place(), ahead_->index, index_);
     return true;
   }
 
+  const std::string source_name_;
   LineReader sources_, list_;
   const InvalidUtf8 invalid_;
   std::optional<NBestLine> ahead_;
