@@ -29,11 +29,15 @@ std::vector<size_t> characters_of(std::string_view word) {
 
 }  // namespace
 
-SubwordSampler::SubwordSampler(const Tokenizer& tokenizer) {
+void SubwordSampler::require_kind(TokenizerKind kind) {
   require(
-      tokenizer.kind() == TokenizerKind::sentencepiece,
+      kind == TokenizerKind::sentencepiece,
       "data.subword_sampling: only tokenizers of the kind sentencepiece have several segmentations of a word; "
       "set it to 0");
+}
+
+SubwordSampler::SubwordSampler(const Tokenizer& tokenizer) {
+  require_kind(tokenizer.kind());
   constexpr uint64_t normal_type = 1;
   uint64_t model_type = 1;
   std::unordered_map<std::string, float> scores;
@@ -103,14 +107,16 @@ std::vector<int32_t> SubwordSampler::sample(std::span<const int32_t> ids, double
   return result;
 }
 
-/// Appends the tokens of a word; none if a character of it is no token.
+/// Appends the tokens of a word; none if a character of it is no token, or there are too many.
 void SubwordSampler::merge(std::string_view word, double rate, RandomStream& random,
                            std::vector<int32_t>& ids) const {
   struct Symbol {
     size_t begin, size;
     const Piece* merged;  // with the next one; or null
   };
+  constexpr size_t most_characters = 256;
   const std::vector<size_t> begins = characters_of(word);
+  if (begins.size() > most_characters + 1) return;
   std::vector<Symbol> symbols;
   for (size_t i = 0; i + 1 < begins.size(); ++i) {
     symbols.push_back({begins[i], begins[i + 1] - begins[i], nullptr});

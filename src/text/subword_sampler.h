@@ -12,11 +12,15 @@
 namespace sixfold {
 
 /// Draws other segmentations of texts that a SentencePiece model has segmented, for training (subword
-/// regularization). The text of each word stays the same. Any number of threads may use one sampler at once.
+/// regularization). The text of each word stays the same. A word of BPE with more than 256 characters keeps its
+/// segmentation, since the time for a word grows with the square of its length. Any number of threads may use
+/// one sampler at once.
 class SubwordSampler {
  public:
   /// Throws an input error if the tokenizer is none of SentencePiece, or a model of words or characters.
   explicit SubwordSampler(const Tokenizer& tokenizer);
+  /// Throws as the constructor, as far as the kind tells.
+  static void require_kind(TokenizerKind kind);
   SubwordSampler(const SubwordSampler&) = delete;
   SubwordSampler& operator=(const SubwordSampler&) = delete;
 

@@ -99,7 +99,10 @@ bool Schedule::took_validation(bool better, TrainingState& state) const {
   state.stalled = better ? 0 : state.stalled + 1;
   if (state.stalled < options_.plateau_patience) return false;
   state.stalled = 0;
-  state.plateau_scale *= options_.plateau_factor;
+  // Not below the floor: a run that goes on with a lower one goes on from where it is.
+  const double scale = std::max(state.plateau_scale * options_.plateau_factor, options_.min_rate / peak_);
+  if (scale >= state.plateau_scale) return false;
+  state.plateau_scale = scale;
   return true;
 }
 

@@ -77,7 +77,7 @@ TEST(PairDataset, LosesTokensInTraining) {
   EXPECT_NE(batch_of(3).source.ids, batch_of(4).source.ids);
 }
 
-/// Both sides keep their texts, and the tokens that are counted are those of the batch.
+/// Both sides keep their texts; the tokens that are counted are those of the usual segmentation.
 TEST(PairDataset, SegmentsItsTextsAnew) {
   const std::vector<std::string> source = sample::english(), target = sample::german();
   TokenizerOptions options;
@@ -102,13 +102,13 @@ TEST(PairDataset, SegmentsItsTextsAnew) {
   for (int64_t sample = 0; sample < 4; ++sample)
     for (int64_t epoch = 0; epoch < 10; ++epoch) {
       const Batch batch = batch_of(data, sample, epoch), usual = batch_of(plain, sample, epoch);
-      EXPECT_EQ(batch.tokens(), data.tokens(sample, epoch));
+      EXPECT_EQ(data.tokens(sample, epoch), plain.tokens(sample, epoch));
       EXPECT_EQ(tokenizers.source->decode(batch.source.ids), source[static_cast<size_t>(sample)]);
       EXPECT_EQ(tokenizers.target->decode(batch.labels), target[static_cast<size_t>(sample)]);
       EXPECT_EQ(batch.source.ids.back(), tokenizers.source->eos());
       EXPECT_TRUE(std::equal(batch.labels.begin(), batch.labels.end() - 1, batch.target.ids.begin() + 1));
       others += batch.source.ids != usual.source.ids;
-      EXPECT_LE(short_ones.tokens(sample, epoch), plain.tokens(sample, epoch));
+      EXPECT_LE(batch_of(short_ones, sample, epoch).tokens(), plain.tokens(sample, epoch));
     }
   EXPECT_GT(others, 20);
 }

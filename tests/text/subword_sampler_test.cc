@@ -107,6 +107,16 @@ TEST(SubwordSampler, WhatIsNoNormalPieceStays) {
   EXPECT_TRUE(sampled(sampler, {}, 0.5, 1).empty());
 }
 
+/// The time for a word of BPE grows with the square of its length.
+TEST(SubwordSampler, VeryLongWordsStay) {
+  const std::string text(100'000, 'a');
+  const auto bpe = tokenizer_of(PieceModel::bpe, {"a aa aaa aaaa b"}, 12);
+  const auto ids = bpe->encode(text);
+  EXPECT_EQ(sampled(SubwordSampler(*bpe), ids, 0.5, 1), ids);
+  const auto unigram = tokenizer_of(PieceModel::unigram, {"a aa aaa aaaa b"}, 12);
+  EXPECT_EQ(unigram->decode(sampled(SubwordSampler(*unigram), unigram->encode(text), 0.5, 1)), text);
+}
+
 TEST(SubwordSampler, OtherTokenizersAreRefused) {
   const std::vector<std::string> text{"a b"};
   const auto words = make_tokenizers({.kind = TokenizerKind::whitespace, .vocab_size = 0}, text, text);

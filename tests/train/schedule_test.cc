@@ -122,6 +122,21 @@ TEST(Schedule, ValidationsDuringTheWarmupAreNoStalls) {
   EXPECT_DOUBLE_EQ(Schedule(options, 64, state).rate(21), 0.001);
 }
 
+/// The floor is the rate from which a run goes on, also with a lower floor.
+TEST(Schedule, APlateauGoesNoLowerThanItsFloor) {
+  ScheduleOptions options{.kind = ScheduleKind::plateau,
+                          .warmup = 1,
+                          .learning_rate = 0.01,
+                          .min_rate = 0.004,
+                          .plateau_patience = 1};
+  TrainingState state{.update = 10};
+  EXPECT_TRUE(Schedule(options, 64, state).took_validation(false, state));
+  EXPECT_DOUBLE_EQ(Schedule(options, 64, state).rate(11), 0.004);
+  EXPECT_FALSE(Schedule(options, 64, state).took_validation(false, state));
+  options.min_rate = 0.001;
+  EXPECT_DOUBLE_EQ(Schedule(options, 64, state).rate(11), 0.004);
+}
+
 /// What is past of the decay when the plan changes stays past; before the decay nothing is.
 TEST(Schedule, TheDecayAtTheEndFollowsThePlan) {
   const ScheduleOptions options{.kind = ScheduleKind::wsd, .warmup = 10, .learning_rate = 0.01, .decay = 100};

@@ -34,7 +34,7 @@ std::span<const SizeChoice> ClassificationOptions::sizes() {
        {"model.d_model=64 model.heads=4 model.d_ff=128 model.encoder_layers=1", pre_norm, "model.dropout=0.3",
         "classifier.pooling=mean", "data.batch_tokens=4096", "data.token_dropout=0.3", "train.ema_decay=0.99",
         "train.clip_norm=1",
-        "optimizer.kind schedule.kind=cosine schedule.learning_rate=1e-3 schedule.warmup=100",
+        "optimizer.kind?=adam schedule.kind=cosine schedule.learning_rate=1e-3 schedule.warmup=100",
         "validation.every_epochs=1 validation.best_by=accuracy"}}};
   return rows;
 }

@@ -32,8 +32,8 @@ std::span<const SizeChoice> ImageClassificationOptions::sizes() {
        {"model.d_model=128 model.heads=4 model.d_ff=512 model.encoder_layers=6", pre_norm,
         "model.activation=tanh_gelu", "model.dropout=0.1", "image.patch=8 image.stride=5",
         "data.batch_tokens=3200 data.micro_batch_tokens=1600", "data.shift=1", "train.clip_norm=1",
-        "optimizer.kind optimizer.beta2=0.99", "optimizer.kind optimizer.weight_decay=0.05",
-        "optimizer.kind schedule.kind=cosine schedule.learning_rate=2e-3"}}};
+        "optimizer.kind?=adam optimizer.beta2=0.99", "optimizer.kind?=adam optimizer.weight_decay=0.05",
+        "optimizer.kind?=adam schedule.kind=cosine schedule.learning_rate=2e-3"}}};
   return rows;
 }
 

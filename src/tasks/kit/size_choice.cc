@@ -49,8 +49,13 @@ std::vector<std::string> words_of(std::string_view text) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-std::string key_of(const std::string& assignment) { return assignment.substr(0, assignment.find('=')); }
-bool has_value(const std::string& assignment) { return assignment.find('=') != std::string::npos; }
+std::string key_of(const std::string& assignment) {
+  return assignment.substr(0, assignment.find_first_of("?="));
+}
+bool is_condition(const std::string& assignment) { return assignment.find("?=") != std::string::npos; }
+bool has_value(const std::string& assignment) {
+  return assignment.find('=') != std::string::npos && !is_condition(assignment);
+}
 
 /// The options of a run that has begun; none if there is no such run.
 std::optional<OptionNode> options_of(const std::string& run) {
@@ -60,15 +65,24 @@ std::optional<OptionNode> options_of(const std::string& run) {
   return read_option_file(path);
 }
 
+/// Whether the options have another value than a condition asks for.
+bool is_against(const std::string& condition, const OptionNode& root) {
+  const OptionNode* node = root.find_path(key_of(condition));
+  return is_condition(condition) && node && !condition.ends_with("?=" + node->text);
+}
+
 /// What a run has for each key of the table that is not given.
 template <class IsGiven>
-std::vector<std::string> values_of_run(const OptionNode& begun, std::span<const SizeChoice> table,
-                                       const IsGiven& given) {
+std::vector<std::string> values_of_run(const OptionNode& begun, const OptionNode& root,
+                                       std::span<const SizeChoice> table, const IsGiven& given) {
   std::set<std::string> keys;
   for (const SizeChoice& row : table)
-    for (const std::string_view together : row.options)
-      for (const std::string& assignment : words_of(together))
-        if (has_value(assignment)) keys.insert(key_of(assignment));
+    for (const std::string_view together : row.options) {
+      const std::vector<std::string> words = words_of(together);
+      if (std::ranges::any_of(words, [&](const std::string& word) { return is_against(word, root); })) continue;
+      for (const std::string& word : words)
+        if (has_value(word)) keys.insert(key_of(word));
+    }
   std::vector<std::string> values;
   for (const std::string& key : keys)
     if (const OptionNode* node = begun.find_path(key); node && !given(key))
@@ -82,7 +96,7 @@ std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const Si
                                       const std::string& run) {
   const auto given = [&](std::string_view key) { return root.find_path(key) != nullptr; };
   if (table.empty() || std::ranges::any_of(sizes, given)) return {};
-  if (const auto begun = options_of(run)) return values_of_run(*begun, table, given);
+  if (const auto begun = options_of(run)) return values_of_run(*begun, root, table, given);
   const double minutes = number_at(root, "train.minutes");
   if (minutes <= 0 || number_at(root, "train.updates") > 0 || number_at(root, "train.epochs") > 0) return {};
   const int asked = static_cast<int>(number_at(root, "train.threads"));
@@ -92,10 +106,13 @@ std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const Si
   const SizeChoice* best = &table.front();
   for (const SizeChoice& row : table)
     if (row.operations <= operations && row.megabytes <= megabytes) best = &row;
+  const auto excludes = [&](const std::string& word) {
+    return is_condition(word) ? is_against(word, root) : given(key_of(word));
+  };
   std::vector<std::string> chosen;
   for (const std::string_view together : best->options) {
     const std::vector<std::string> assignments = words_of(together);
-    if (std::ranges::none_of(assignments, [&](const std::string& a) { return given(key_of(a)); }))
+    if (std::ranges::none_of(assignments, excludes))
       std::ranges::copy_if(assignments, std::back_inserter(chosen), has_value);
   }
   return chosen;

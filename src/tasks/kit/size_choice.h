@@ -14,7 +14,8 @@ struct SizeChoice {
   /// What the row needs: operations that the minutes of the run allow, in 1e12, and training data in megabytes.
   double operations, megabytes;
   /// Assignments such as "model.d_model=128", separated by spaces. Those of one text are made if the config
-  /// gives none of their options, nor any that stands among them without a value.
+  /// gives none of their options, nor any that stands among them without a value. One such as
+  /// "optimizer.kind?=adam" makes nothing: the others are left out if the config gives another value.
   std::vector<std::string_view> options;
 };
 

@@ -32,18 +32,19 @@ std::span<const SizeChoice> LanguageModelOptions::sizes() {
       norm = "model.norm=rms",
       positions = "model.positions=rotary model.embedding_scale=false",
       gate = "model.activation=swish model.feed_forward_gate=true model.feed_forward_bias=false",
-      decay = "optimizer.kind optimizer.beta2=0.99 optimizer.weight_decay=0.1", clip = "train.clip_norm=1";
+      decay = "optimizer.kind?=adam optimizer.beta2=0.99 optimizer.weight_decay=0.1",
+      clip = "train.clip_norm=1";
   static const std::vector<SizeChoice> rows{
       {0,
        0,
        {"model.d_model=128 model.heads=4 model.d_ff=344 model.decoder_layers=4", pre_norm, norm, positions,
         gate, "model.dropout=0", "data.block_tokens=256", "data.batch_tokens=2048",
-        "optimizer.kind schedule.kind=cosine schedule.learning_rate=3e-3", decay, clip}},
+        "optimizer.kind?=adam schedule.kind=cosine schedule.learning_rate=3e-3", decay, clip}},
       {100,
        0,
        {"model.d_model=256 model.heads=4 model.d_ff=688 model.decoder_layers=6", pre_norm, norm, positions,
         gate, "model.dropout=0.2", "data.block_tokens=256", "data.batch_tokens=4096",
-        "optimizer.kind schedule.kind=cosine schedule.learning_rate=2e-3", decay, clip}}};
+        "optimizer.kind?=adam schedule.kind=cosine schedule.learning_rate=2e-3", decay, clip}}};
   return rows;
 }
 

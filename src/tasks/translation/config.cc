@@ -6,6 +6,7 @@
 #include "base/language_code.h"
 #include "base/log.h"
 #include "model_folder/config_file.h"
+#include "text/subword_sampler.h"
 
 namespace sixfold {
 
@@ -46,7 +47,7 @@ std::span<const SizeChoice> TranslationOptions::sizes() {
                                  "tokenizer.source tokenizer.kind=sentencepiece tokenizer.vocab_size=2000",
                              tokens = "tokenizer.source tokenizer.kind=sentencepiece tokenizer.vocab_size=4000",
                              batch = "data.batch_tokens=1024",
-                             rate = "optimizer.kind schedule.kind=cosine schedule.learning_rate=3e-3";
+                             rate = "optimizer.kind?=adam schedule.kind=cosine schedule.learning_rate=3e-3";
   constexpr double small_text = 0, large_text = 1;  // MB
   static const std::vector<SizeChoice> rows{
       {0, small_text, {narrow, one_layer, pre_norm, few_tokens, batch, rate, "model.dropout=0.2"}},
@@ -71,6 +72,8 @@ void validate(const TranslationOptions& o) {
   require(!o.start.model.empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
           "tokenizer.joint");
+  if (o.data.subword_sampling > 0 && o.start.model.empty() && o.tokenizer.source.empty())
+    SubwordSampler::require_kind(o.tokenizer.kind);
   validate_metrics(o.validation);
 }
 

@@ -17,6 +17,7 @@
 #include "model_folder/what_is.h"
 #include "tasks/kit/task_config.h"
 #include "tasks/translation/settings.h"
+#include "text/subword_sampler.h"
 
 namespace sixfold {
 namespace {
@@ -145,6 +146,10 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   require(data.weights.empty() || data.weights.size() == files.size(),
           "data.weights has {}, but data.train {}; give one weight for each text",
           counted(data.weights.size(), "weight"), counted(files.size(), "text"));
+  if (data.subword_sampling > 0)
+    if (const auto given = given_tokenizers(options, start))
+      for (const auto& tokenizer : {given->source, given->target})
+        SubwordSampler::require_kind(tokenizer->kind());
   const std::string store = encoded_data_of(start);
   const auto record = stored_text(store);
   result.layout = given_layout(options, start);

@@ -122,6 +122,11 @@ std::optional<TranslationJob::Search> TranslationJob::retry_search(ModelRuntime&
                                                                    const PairLayout& layout,
                                                                    const Shortlist* shortlist) {
   if (!options.retry) return {};
+  const GenerationConfig usual = options.settings(model.config().generation);
+  for (const auto& [name, differs] :
+       {std::pair("alignment_layer", options.retry->alignment_layer != usual.alignment_layer),
+        {"start_before_text", options.retry->start_before_text != usual.start_before_text}})
+    require(!differs, "retry: {} is not a setting of the search; leave it out", name);
   try {
     SearchOptions how = search_options(model, options, *options.retry, layout, shortlist);
     if (how.drawn) ++how.drawn->seed;

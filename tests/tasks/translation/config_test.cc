@@ -151,6 +151,9 @@ TEST_F(TranslationConfigTest, ContradictionsAreRefused) {
       refusal(example, {"model.tied_embeddings=all"}),
       "CONFIG.yaml: model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
       "tokenizer.joint");
+  EXPECT_EQ(refusal(example, {"data.subword_sampling=0.1", "tokenizer.kind=characters"}),
+            "CONFIG.yaml: data.subword_sampling: only tokenizers of the kind sentencepiece have several "
+            "segmentations of a word; set it to 0");
   EXPECT_EQ(refusal(example, {"train.average_last=4"}),
             "CONFIG.yaml: train.average_last: averaging 4 checkpoints needs checkpoint.keep_last of at least "
             "that many, not 2");

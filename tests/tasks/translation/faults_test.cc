@@ -121,8 +121,11 @@ TEST_F(TranslatorTest, SettingsToTryAgainAreChecked) {
   TranslateOptions options{.n_best = 3};
   options.retry = translator.generation();
   options.retry->beam_size = 2;
-  EXPECT_NE(error_message([&] { translated(translator, lines(), options); }).find("retry: n_best is 3"),
-            std::string::npos);
+  const auto message = [&] { return error_message([&] { translated(translator, lines(), options); }); };
+  EXPECT_NE(message().find("retry: n_best is 3"), std::string::npos);
+  options.retry->beam_size = 3;
+  options.retry->alignment_layer = 0;
+  EXPECT_NE(message().find("retry: alignment_layer is not a setting of the search"), std::string::npos);
 }
 
 }  // namespace

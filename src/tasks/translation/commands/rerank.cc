@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -63,8 +64,8 @@ class ListReader {
     item.list.clear();
     if (!next_line(sources_, item.source)) {
       if (ahead_ || read_ahead())
-        throw_input_error("{}: is a translation of line {} of {}, which has {}", list_.place(),
-                          ahead_->index + 1, text_name(source_name_), counted(index_, "line"));
+        throw_input_error("{}: has the number {}, which counts from 0, but {} has {}", list_.place(),
+                          ahead_->index, text_name(source_name_), counted(index_, "line"));
       return false;
     }
     make_valid(item.source, sources_, invalid_);
@@ -96,7 +97,8 @@ class ListReader {
   size_t index_ = 0;  // of the next source line
 };
 
-/// Adds the scores of the model to those of the lists. Returns the number of translations that have text.
+/// Adds the scores of the model to those of the lists, and sorts them. A translation without text is no better
+/// than any with text. Returns the number of translations that have text.
 size_t score(const Translator& translator, const RerankSettings& settings, const TranslateOptions& options,
              std::vector<SourceWithList>& items) {
   std::vector<std::string> sources, translations;
@@ -114,14 +116,16 @@ size_t score(const Translator& translator, const RerankSettings& settings, const
     scored[i]->features += fmt::format(" {}= {:.6f}", settings.name, scores[i].score);
     scored[i]->score += settings.weight * scores[i].score;
   }
-  for (SourceWithList& item : items) std::ranges::stable_sort(item.list, std::greater(), &NBestLine::score);
+  const auto worth = [](const NBestLine& one) { return std::pair(has_visible_character(one.text), one.score); };
+  for (SourceWithList& item : items) std::ranges::stable_sort(item.list, std::greater(), worth);
   return scored.size();
 }
 
 void run(const RerankSettings& settings) {
   require(settings.source != "-" || settings.paths.input != "-",
           "--source and --input can't both be standard input");
-  require(!settings.name.empty() && settings.name.find_first_of(" =|\t\r\n") == std::string::npos,
+  require(!settings.name.empty() && settings.name.find_first_of(" =|\t\r\n") == std::string::npos &&
+              !fault_of_text(settings.name),
           "--name: expected a name without spaces, = and bars, found '{}'", settings.name);
   ListReader reader(settings);
   const Translator translator(settings.model, settings.runtime);
