@@ -134,7 +134,6 @@ struct TranslateCall {
     read_keywords(others, "translate", {Walk(options), Walk(options.details), Walk(generation), Walk(line)});
     if (retry.is_none()) return;
     require(py::isinstance<py::dict>(retry), "translate: retry: expected a dict of settings");
-    options.generation = generation;
     read_keywords(retry, "translate: retry", {Walk(options.retry.emplace(options.settings(generation)))});
   }
 };
@@ -162,8 +161,7 @@ py::list score(Opened<Translator>& opened, const py::sequence& sources, const py
   require(!asked.options.constraints && asked.options.candidates() == 1 && !asked.options.sample &&
               !asked.options.retry && !asked.options.details.search,
           "score: n_best, sample, mbr, retry, search, prefix, phrases, banned_phrases and glossary are for "
-          "translations "
-          "that the model makes");
+          "translations that the model makes");
   auto scored = Call::predict([&, from = texts_of(sources), to = texts_of(targets)](Call& call) {
     asked.options.cancel = call.token();
     return translator->score(from, to, asked.options);

@@ -111,8 +111,8 @@ OptionNode read_option_file(const std::string& path) {
 
 void set_option(OptionNode& root, const std::string& assignment, std::string_view option) {
   const size_t equals = assignment.find('=');
-  require(equals != std::string::npos && equals > 0, "{} {}: expected KEY=VALUE, as in train.minutes=5", option,
-          assignment);
+  require(equals != std::string::npos && equals > 0, "{} {}: expected KEY=VALUE{}", option, assignment,
+          option == "--set" ? ", as in train.minutes=5" : "");
   constexpr ptrdiff_t deepest = 32;  // as of a file of options
   require(std::count(assignment.begin(), assignment.begin() + static_cast<ptrdiff_t>(equals), '.') < deepest,
           "{} {}: the key is nested deeper than {} levels", option, quote(assignment), deepest);

@@ -150,10 +150,7 @@ void add_score(CLI::App& app) {
   add_text_output_option(command, settings->output);
   add_writer_options(command, settings->writer);
   add_invalid_utf8_option(command, settings->invalid);
-  add_field_options(command, OptionVisitor::Walk(settings->options),
-                    {.only = {"batch_tokens", "max_source_length", "source_language", "target_language"}});
-  for (const char* name : {"--source-language", "--target-language"})
-    command.get_option(name)->type_name("CODE");
+  add_scoring_options(command, settings->options);
   add_runtime_options(command, settings->runtime);
   command.footer(
       "With --format text each line has the natural logarithm of the translation's probability, including the\n"

@@ -11,6 +11,7 @@
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
 #include "tasks/translation/commands/commands.h"
+#include "tasks/translation/commands/translation_writer.h"
 #include "tasks/translation/n_best.h"
 #include "tasks/translation/translator.h"
 #include "text/utf8.h"
@@ -144,6 +145,7 @@ void run(const RerankSettings& settings) {
         items.pop_back();
         break;
       }
+      bytes += 1 + item.source.size();
       for (const NBestLine& one : item.list) bytes += one.text.size() + item.source.size();
       count += item.list.size();
     }
@@ -189,10 +191,7 @@ void add_rerank(CLI::App& app) {
   command.add_option("--name", settings->name, "name of the score among the features")->capture_default_str();
   add_value_option(command, "--format", settings->format,
                    "text: the best translation of each line; moses: the sorted list");
-  add_field_options(command, OptionVisitor::Walk(settings->options),
-                    {.only = {"batch_tokens", "max_source_length", "source_language", "target_language"}});
-  for (const char* name : {"--source-language", "--target-language"})
-    command.get_option(name)->type_name("CODE");
+  add_scoring_options(command, settings->options);
   add_runtime_options(command, settings->runtime);
   command.footer(
       "The score of a translation becomes that of the list plus the weight times the model's, which is\n"

@@ -120,6 +120,13 @@ void add_writer_options(CLI::App& command, WriterOptions& options) {
                      .switches = true});
 }
 
+void add_scoring_options(CLI::App& command, TranslateOptions& options) {
+  add_field_options(command, OptionVisitor::Walk(options),
+                    {.only = {"batch_tokens", "max_source_length", "source_language", "target_language"}});
+  for (const char* name : {"--source-language", "--target-language"})
+    command.get_option(name)->type_name("CODE");
+}
+
 void check(const WriterOptions& options, bool uses_layer) {
   const bool json = options.format == OutputFormat::json || options.format == OutputFormat::jsonl;
   const bool bare = options.format == OutputFormat::text || options.format == OutputFormat::moses;

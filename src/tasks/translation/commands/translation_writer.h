@@ -31,6 +31,9 @@ struct WriterOptions {
 
 /// Adds --format, --token-scores, --alignments, --confidence, --attention and --layer.
 void add_writer_options(CLI::App& command, WriterOptions& options);
+/// Adds --batch-tokens, --max-source-length, --source-language and --target-language, by which given
+/// translations are scored.
+void add_scoring_options(CLI::App& command, TranslateOptions& options);
 /// Throws an input error if the format can't contain a requested part. `uses_layer`: whether alignments matter
 /// besides, as for a document, whose tags are placed by them.
 void check(const WriterOptions& options, bool uses_layer = false);
