@@ -165,8 +165,6 @@ void CpuBackend::compute(const kernel::Adafactor& p) {
   AdafactorPass pass{
       .kernel = p, .rows = p.squares ? 1 : p.weight.rows, .cols = p.squares ? size : p.weight.cols};
   const int64_t blocks = std::min(pass.rows, most_blocks);
-  float* column_factors = shared_.floats(p.squares ? 0 : (1 + blocks) * pass.cols);
-  float* column_sums = column_factors + pass.cols;
   /// Calls body(block, begin, end) with the rows of each block.
   const auto over_blocks = [&](const auto& body) {
     split(blocks, 4 * size / blocks, [&](int64_t first, int64_t last, int) {
@@ -182,6 +180,8 @@ void CpuBackend::compute(const kernel::Adafactor& p) {
   if (p.squares) {
     HWY_DYNAMIC_DISPATCH(adafactor_squares)(pass);
   } else {
+    float* column_factors = shared_.floats((1 + blocks) * pass.cols);
+    float* column_sums = column_factors + pass.cols;
     over_blocks([&](int64_t b, int64_t begin, int64_t end) {
       HWY_DYNAMIC_DISPATCH(adafactor_rows)(pass, begin, end, column_sums + b * pass.cols);
     });
