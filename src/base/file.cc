@@ -220,7 +220,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(resolve_link(path)) {
   require(!path.ends_with('/'), "{}: is the name of a folder; give the name of a file", path);
   // A rename over a pipe or /dev/null would replace it by a regular file. A device such as the latter is
   // written to.
-  const bool is_there = ::stat(path_.c_str(), &status) == 0;
+  const bool is_there = ::stat(path.c_str(), &status) == 0;  // the links of /proc to pipes lead to no path
   if (is_there) {
     require(!S_ISDIR(status.st_mode), "{}: is a folder; give the name of a file", path);
     if (S_ISCHR(status.st_mode)) {

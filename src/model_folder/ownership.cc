@@ -125,11 +125,11 @@ bool has_mark(const std::string& folder, std::string_view name, std::string_view
   return std::distance(fs::directory_iterator(folder, failure), fs::directory_iterator()) == 1;
 }
 
-/// Whether a path is the regular file that is open as this descriptor.
+/// Whether a path is the file or pipe that is open as this descriptor. Devices may be both at once.
 bool is_open_as(const std::string& path, int descriptor) {
   struct stat open {
   }, named{};
-  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && S_ISREG(open.st_mode) &&
+  return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && !S_ISCHR(open.st_mode) &&
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
@@ -219,6 +219,9 @@ void require_output_file(const std::string& path, const std::vector<std::string>
   const std::string folder = output.parent_path().string(), name = output.filename().string();
   require(!is_checkpoint_file(name) || !has_model_config(folder),
           "{}: belongs to the model {}; choose another output file", path, folder);
+  require(!folder.ends_with(".parts") || !fs::exists(fs::path(folder) / translation_parts_mark, ignored),
+          "{}: {} holds the parts of a translation, which removes them at its end; choose another output file",
+          path, folder);
 }
 
 }  // namespace sixfold

@@ -23,6 +23,9 @@ inline constexpr std::string_view sweep_mark_text =
 inline constexpr std::string_view glossary_mark = "sixfold-glossaries";
 inline constexpr std::string_view glossary_mark_text = "This folder has the glossaries of sixfold serve.\n";
 
+/// The file that marks the folder OUTPUT.parts, in which a translation to OUTPUT collects its parts.
+inline constexpr std::string_view translation_parts_mark = "translation.json";
+
 /// Whether the path does not exist or is an empty folder. Throws an input error if it is a file, or a folder
 /// that can't be read.
 bool is_new_or_empty(const std::string& folder);
@@ -63,7 +66,8 @@ void require_new_or_sweep(const std::string& folder, const std::vector<std::stri
 void require_new_or_glossaries(const std::string& folder);
 
 /// Checks the output file of a command. Throws an input error if it is one of the inputs, which may be folders,
-/// or a file to which such a folder has a link, or belongs to a model or a training run. "-" and "" mean no
+/// or a file to which such a folder has a link, or belongs to a model, a training run or the parts of a
+/// translation. "-" and "" mean no
 /// file, for the output and for the inputs.
 void require_output_file(const std::string& path, const std::vector<std::string>& inputs);
 

@@ -17,6 +17,7 @@ using demo::SentencePair;
 
 struct DemoCorpusSettings {
   std::string out;
+  bool alignments = false;
   demo::CorpusOptions corpus;
 };
 
@@ -26,12 +27,13 @@ std::string lines_of(const std::vector<SentencePair>& pairs, std::string Sentenc
   return text;
 }
 
-std::map<std::string, std::string> files_of(const demo::Corpus& corpus) {
+std::map<std::string, std::string> files_of(const demo::Corpus& corpus, bool alignments) {
   std::map<std::string, std::string> files;
   for (const auto& [name, pairs] : {std::pair("train", &corpus.train), std::pair("valid", &corpus.valid),
                                     std::pair("test", &corpus.test)}) {
     files[std::string(name) + ".en"] = lines_of(*pairs, &SentencePair::english);
     files[std::string(name) + ".de"] = lines_of(*pairs, &SentencePair::german);
+    if (alignments) files[std::string(name) + ".alignment"] = lines_of(*pairs, &SentencePair::alignment);
   }
   return files;
 }
@@ -50,7 +52,7 @@ size_t distinct_words(const std::vector<SentencePair>& pairs, std::string Senten
 void run(const DemoCorpusSettings& settings) {
   const demo::Corpus corpus = demo::make_corpus(settings.corpus);
   make_demo_folder("--output", settings.out);
-  write_demo_files(settings.out, files_of(corpus));
+  write_demo_files(settings.out, files_of(corpus, settings.alignments));
   fmt::print("{}: {} training, {} validation and {} held-out pairs; {} distinct English and {} German words\n",
              settings.out, corpus.train.size(), corpus.valid.size(), corpus.test.size(),
              distinct_words(corpus.train, &SentencePair::english),
@@ -77,6 +79,8 @@ void add_demo_corpus(CLI::App& app) {
       ->add_option("--sentences", settings->corpus.sentences,
                    "lines have 1 to this many sentences, each number equally often")
       ->capture_default_str();
+  command->add_flag("--alignments", settings->alignments,
+                    "also write which words belong together, to train.alignment, valid.* and test.*");
   command->add_option("--held-out-sentences", settings->corpus.test_sentences,
                       "the same for test.* [as --sentences]");
   add_value_option(*command, "--seed", settings->corpus.seed, "random seed of the corpus");

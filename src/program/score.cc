@@ -78,7 +78,7 @@ void score_pairs(const ScoreSettings& settings) {
   LinePairs reader(settings.source, settings.target, settings.invalid, "be the translation of");
   const Translator translator(settings.model, settings.runtime);
   TextOutput output(settings.output, {settings.source, settings.target, settings.model});
-  ScoreWriter writer(output, settings.writer);
+  ScoreWriter writer(settings.writer);
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
   size_t pairs = 0, tokens = 0;
@@ -90,7 +90,7 @@ void score_pairs(const ScoreSettings& settings) {
     options.first_line = pairs + 1;
     const auto scored = translator.score(sources, targets, options);
     for (size_t i = 0; i < scored.size(); ++i) {
-      writer.write(pairs++, sources[i], scored[i]);
+      output.write(writer.line(pairs++, sources[i], scored[i]));
       tokens += scored[i].tokens.size();
       sum += scored[i].log_probability;
     }
@@ -98,7 +98,7 @@ void score_pairs(const ScoreSettings& settings) {
   }
   require(pairs > 0, "{} and {} are empty; expected one sentence on each line", text_name(settings.source),
           text_name(settings.target));
-  writer.finish();
+  output.write(writer.end());
   log_info("{}, {}: log-probability {:.4f}, perplexity {:.4f}", counted(pairs, "pair"),
            counted(tokens, "target token"), sum, std::exp(-sum / static_cast<double>(tokens)));
   output.close();  // last: where the file exists, all went well

@@ -18,8 +18,10 @@ class CorpusClean : public testing::Test {
  protected:
   CorpusClean() {
     ::setenv("HERE", folder_.path().c_str(), 1);
-    for (const auto& [english, german] : demo::make_corpus({.train = 400, .valid = 0, .test = 0}).train)
-      english_ += english + "\n", german_ += german + "\n", tsv_ += english + "\t" + german + "\textra\n";
+    for (const demo::SentencePair& pair : demo::make_corpus({.train = 400, .valid = 0, .test = 0}).train) {
+      english_ += pair.english + "\n", german_ += pair.german + "\n";
+      tsv_ += pair.english + "\t" + pair.german + "\textra\n";
+    }
     std::filesystem::create_directory(folder_ / "raw");
     write_file_atomically(folder_ / "raw/a.en", english_ + "A  dog\n\nIt is\ta cat.\n");
     write_file_atomically(folder_ / "raw/a.de", german_ + "Ein Hund\nLeer\nEs ist eine Katze.\n");

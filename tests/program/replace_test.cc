@@ -304,6 +304,17 @@ TEST_F(Replacing, StandardInputIsNotWritten) {
   EXPECT_EQ(read_file(folder_ / "kept"), "hi\n");
 }
 
+TEST_F(Replacing, PipesAreNamed) {
+  const std::string tokenize = SIXFOLD_BINARY " tokenize $HERE/model -i $HERE/in.a -o ";
+  const std::string before = shell("ls $HERE").text;
+  for (const auto& [pipe, expected] :
+       {std::pair("/dev/stdout | cat", "/dev/stdout: is the standard output of the command; omit the option"),
+        {"/dev/fd/9 9> >(cat)", "/dev/fd/9: is not a regular file; write to standard output"}})
+    EXPECT_NE(shell("bash -c '" + tokenize + pipe + "' 2>&1").text.find(expected), std::string::npos)
+        << shell("bash -c '" + tokenize + pipe + "' 2>&1").text;
+  EXPECT_EQ(shell("ls $HERE").text, before);
+}
+
 /// A file that grows too large is an error that names it, and leaves nothing.
 TEST_F(Replacing, AFileThatIsTooLargeIsAnError) {
   const std::string command =

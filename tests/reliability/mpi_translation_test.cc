@@ -121,6 +121,18 @@ TEST_F(MpiTranslation, FinishedChunksAreNotDoneAgain) {
       << read_file(log());
   EXPECT_EQ(Process(translation("output", {"--part", "2/3"}), log()).wait(), 0) << read_file(log());
   EXPECT_TRUE(fs::last_write_time(chunk) == made - std::chrono::hours(1));
+  const std::string written = read_file(chunk);
+  for (const std::string& changed : {std::string(), written.substr(0, 100), "x" + written, written + "\n"}) {
+    write_file_atomically(chunk, changed);
+    EXPECT_EQ(Process(translation("output"), log()).wait(), 2);
+    EXPECT_NE(read_file(log()).find("chunk-000000000: it has changed since it was written"), std::string::npos)
+        << read_file(log());
+    EXPECT_FALSE(fs::exists(folder_ / "output"));
+  }
+  EXPECT_EQ(Process(translation("output.parts/chunk-000000000"), log()).wait(), 2)
+      << "another translation to the file of a part";
+  EXPECT_NE(read_file(log()).find("holds the parts of a translation"), std::string::npos) << read_file(log());
+  fs::remove(chunk);
   EXPECT_EQ(start(2, translation("output")).wait(), 0) << read_file(log());
   EXPECT_TRUE(read_file(folder_ / "output") == read_file(folder_ / "whole"));
 }

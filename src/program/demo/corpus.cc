@@ -1,10 +1,14 @@
 #include "program/demo/corpus.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "program/demo/sampler.h"
+#include "text/words.h"
 
 namespace sixfold::demo {
 namespace {
@@ -31,6 +35,31 @@ void check(const CorpusOptions& options) {
           wanted, options.train, options.valid, options.test, most_pairs);
 }
 
+bool share_parts(const Wording::Word& a, const Wording::Word& b) {
+  return std::ranges::find_first_of(a.parts, b.parts) != a.parts.end();
+}
+
+/// The words that share parts with `word`.
+int64_t count_partners(const Wording::Word& word, const Wording& other) {
+  return std::ranges::count_if(other.words(), [&](const auto& one) { return share_parts(word, one); });
+}
+
+/// Appends a sentence to a line.
+void append(SentencePair& line, const Wording& english, const Wording& german) {
+  const size_t english_before = count_words(line.english), german_before = count_words(line.german);
+  const std::string_view space = line.english.empty() ? "" : " ";
+  for (size_t e = 0; e < english.words().size(); ++e)
+    for (size_t g = 0; g < german.words().size(); ++g) {
+      const Wording::Word &one = english.words()[e], &other = german.words()[g];
+      if (!share_parts(one, other)) continue;
+      const bool sure = count_partners(one, german) == 1 && count_partners(other, english) == 1;
+      line.alignment += fmt::format("{}{}{}{}", line.alignment.empty() ? "" : " ", english_before + e,
+                                    sure ? '-' : 'p', german_before + g);
+    }
+  line.english.append(space).append(english.text());
+  line.german.append(space).append(german.text());
+}
+
 }  // namespace
 
 Corpus make_corpus(const CorpusOptions& options) {
@@ -39,25 +68,22 @@ Corpus make_corpus(const CorpusOptions& options) {
   Sampler sampler(options.seed);
   RandomStream counts(options.seed, 1);
   std::unordered_set<std::string> seen_english, seen_german;
-  const auto new_sentence = [&] {
+  const auto append_new_sentence = [&](SentencePair& line) {
     while (true) {
       const Sentence sentence = sampler.draw();
-      SentencePair pair = {english(sentence), german(sentence)};
-      if (seen_english.contains(pair.english) || seen_german.contains(pair.german)) continue;
-      seen_english.insert(pair.english);
-      seen_german.insert(pair.german);
-      return pair;
+      const Wording in_english = english(sentence), in_german = german(sentence);
+      if (seen_english.contains(in_english.text()) || seen_german.contains(in_german.text())) continue;
+      seen_english.insert(in_english.text());
+      seen_german.insert(in_german.text());
+      return append(line, in_english, in_german);
     }
   };
   const auto fill = [&](std::vector<SentencePair>& part, int count, int sentences) {
     while (static_cast<int>(part.size()) < count) {
-      SentencePair line = new_sentence();
-      for (auto more = counts.below(static_cast<uint32_t>(sentences)); more > 0; --more) {
-        const SentencePair next = new_sentence();
-        line.english += " " + next.english;
-        line.german += " " + next.german;
-      }
-      part.push_back(std::move(line));
+      SentencePair& line = part.emplace_back();
+      append_new_sentence(line);
+      for (auto more = counts.below(static_cast<uint32_t>(sentences)); more > 0; --more)
+        append_new_sentence(line);
     }
   };
   // The held-out parts come first, so that they do not depend on the number of training pairs.

@@ -8,6 +8,10 @@ namespace sixfold::demo {
 /// A line of the corpus in both languages: one sentence or several.
 struct SentencePair {
   std::string english, german;
+  /// The words that express the same part of the meaning, in the form "0-0 1p2": English word and German word,
+  /// counted from 0. A link is sure ("-") if the part has one word in both languages, and possible ("p") if it
+  /// has several in one.
+  std::string alignment;
 };
 
 struct CorpusOptions {

@@ -8,16 +8,25 @@ namespace {
 
 enum class Role { subject, object };
 
-std::string noun_phrase(const NounPhrase& phrase, Role role) {
-  if (phrase.pronoun) return role == Role::subject ? phrase.pronoun->english : phrase.pronoun->english_object;
-  std::string rest = phrase.adjective ? phrase.adjective->english : "";
-  add_words(rest, phrase.plural ? phrase.noun->english_plural : phrase.noun->english);
-  std::string text;
-  if (phrase.count > 0) text = english_number(phrase.count);
-  if (phrase.determiner) text = phrase.plural ? phrase.determiner->english_plural : phrase.determiner->english;
-  if (text == "a" && std::string_view("aeiou").find(rest[0]) != std::string_view::npos) text = "an";
-  add_words(text, rest);
-  return text;
+Wording noun_phrase(const NounPhrase& phrase, Role role) {
+  Wording wording;
+  if (phrase.pronoun) {
+    wording.add(role == Role::subject ? phrase.pronoun->english : phrase.pronoun->english_object,
+                &phrase.pronoun);
+    return wording;
+  }
+  const char* const adjective = phrase.adjective ? phrase.adjective->english : "";
+  const char* const noun = phrase.plural ? phrase.noun->english_plural : phrase.noun->english;
+  std::string determiner;
+  if (phrase.count > 0) determiner = english_number(phrase.count);
+  if (phrase.determiner)
+    determiner = phrase.plural ? phrase.determiner->english_plural : phrase.determiner->english;
+  const char next = *adjective ? *adjective : *noun;
+  if (determiner == "a" && std::string_view("aeiou").find(next) != std::string_view::npos) determiner = "an";
+  wording.add(determiner, &phrase.determiner);
+  wording.add(adjective, &phrase.adjective);
+  wording.add(noun, &phrase.noun);
+  return wording;
 }
 
 Agreement agreement(const NounPhrase& subject) {
@@ -38,20 +47,20 @@ const char* form_of_be(Agreement agreement) {
 }
 
 /// The text after the verb: "him up", "up the boy", "the boy a book", with preposition and time.
-std::string complements(const Clause& clause) {
-  std::string text;
-  if (clause.indirect) add_words(text, noun_phrase(*clause.indirect, Role::object));
+Wording complements(const Clause& clause) {
+  Wording wording;
+  if (clause.indirect) wording.add(noun_phrase(*clause.indirect, Role::object));
   const char* particle = clause.verb ? clause.verb->english_particle : "";
   bool pronoun = clause.object && clause.object->pronoun;
   bool shifts = pronoun && std::string_view(particle) == "up";
-  if (!shifts) add_words(text, particle);
-  if (clause.object) add_words(text, noun_phrase(*clause.object, Role::object));
-  if (shifts) add_words(text, particle);
+  if (!shifts) wording.add(particle, &clause.verb);
+  if (clause.object) wording.add(noun_phrase(*clause.object, Role::object));
+  if (shifts) wording.add(particle, &clause.verb);
   if (clause.preposition) {
-    add_words(text, clause.preposition->english);
-    add_words(text, noun_phrase(clause.prepositional, Role::object));
+    wording.add(clause.preposition->english, &clause.preposition);
+    wording.add(noun_phrase(clause.prepositional, Role::object));
   }
-  return text;
+  return wording;
 }
 
 /// The adverb before the verb, such as "often", if there is one.
@@ -65,68 +74,74 @@ const char* final_time(const Clause& clause) {
   return last ? clause.adverbial->english : "";
 }
 
-std::string predicate(const Clause& clause) {
-  std::string text = clause.negated ? "not" : "";
-  add_words(text, frequency(clause));
-  add_words(text, clause.predicate->english);
-  return text;
+Wording predicate(const Clause& clause) {
+  Wording wording;
+  wording.add(clause.negated ? "not" : "", &clause.negated);
+  wording.add(frequency(clause), &clause.adverbial);
+  wording.add(clause.predicate->english, &clause.predicate);
+  return wording;
 }
 
-std::string statement(const Clause& clause) {
-  std::string text = clause.adverbial_first ? clause.adverbial->english : "";
+Wording statement(const Clause& clause) {
+  Wording wording;
+  wording.add(clause.adverbial_first ? clause.adverbial->english : "", &clause.adverbial);
   Agreement form = agreement(clause.subject);
-  add_words(text, noun_phrase(clause.subject, Role::subject));
+  wording.add(noun_phrase(clause.subject, Role::subject));
   if (clause.predicate) {
-    add_words(text, form_of_be(form));
-    add_words(text, predicate(clause));
+    wording.add(form_of_be(form), &clause.verb);
+    wording.add(predicate(clause));
   } else {
-    add_words(text, frequency(clause));
+    wording.add(frequency(clause), &clause.adverbial);
     bool he = form == Agreement::he;
-    if (clause.modal) add_words(text, he ? clause.modal->english_he : clause.modal->english);
-    add_words(text, he && !clause.modal ? clause.verb->english_he : clause.verb->english);
-    add_words(text, complements(clause));
+    if (clause.modal) wording.add(he ? clause.modal->english_he : clause.modal->english, &clause.modal);
+    wording.add(he && !clause.modal ? clause.verb->english_he : clause.verb->english, &clause.verb);
+    wording.add(complements(clause));
   }
-  add_words(text, final_time(clause));
-  return text;
+  wording.add(final_time(clause), &clause.adverbial);
+  return wording;
 }
 
-std::string question(const Clause& clause) {
+Wording question(const Clause& clause) {
   Agreement form = agreement(clause.subject);
   bool needs_do = !clause.modal || clause.modal->needs_do;
-  std::string text;
+  Wording wording;
   if (clause.predicate)
-    text = form_of_be(form);
+    wording.add(form_of_be(form), &clause.verb);
   else if (needs_do)
-    text = form == Agreement::he ? "does" : "do";
+    wording.add(form == Agreement::he ? "does" : "do",
+                clause.modal ? static_cast<const void*>(&clause.modal) : &clause.verb);
   else
-    text = clause.modal->english;
-  add_words(text, noun_phrase(clause.subject, Role::subject));
+    wording.add(clause.modal->english, &clause.modal);
+  wording.add(noun_phrase(clause.subject, Role::subject));
   if (clause.predicate) {
-    add_words(text, predicate(clause));
+    wording.add(predicate(clause));
   } else {
-    add_words(text, frequency(clause));
-    if (clause.modal && needs_do) add_words(text, clause.modal->english);
-    add_words(text, clause.verb->english);
-    add_words(text, complements(clause));
+    wording.add(frequency(clause), &clause.adverbial);
+    if (clause.modal && needs_do) wording.add(clause.modal->english, &clause.modal);
+    wording.add(clause.verb->english, &clause.verb);
+    wording.add(complements(clause));
   }
-  add_words(text, final_time(clause));
-  return text;
+  wording.add(final_time(clause), &clause.adverbial);
+  return wording;
 }
 
 }  // namespace
 
-std::string english(const Sentence& sentence) {
-  std::string text = sentence.question_word ? sentence.question_word->english : "";
-  add_words(text, sentence.question ? question(sentence.main) : statement(sentence.main));
+Wording english(const Sentence& sentence) {
+  Wording wording, main;
+  main.add(sentence.question_word ? sentence.question_word->english : "", &sentence.question_word);
+  main.add(sentence.question ? question(sentence.main) : statement(sentence.main));
+  Wording subordinate;
   if (sentence.conjunction) {
-    std::string subordinate = sentence.conjunction->english;
-    add_words(subordinate, statement(sentence.subordinate));
-    text = sentence.subordinate_first ? subordinate + ", " + text : text + " " + subordinate;
+    subordinate.add(sentence.conjunction->english, &sentence.conjunction);
+    subordinate.add(statement(sentence.subordinate));
   }
-  text[0] =
-      static_cast<char>(text[0] >= 'a' ? text[0] - 'a' + 'A' : text[0]);  // all sentences begin with ASCII
+  if (sentence.subordinate_first) subordinate.add_comma();
+  wording.add(sentence.subordinate_first ? subordinate : main);
+  wording.add(sentence.subordinate_first ? main : subordinate);
   bool asks = sentence.question || sentence.main.subject.pronoun == &who();
-  return text + (asks ? "?" : ".");
+  wording.make_sentence(asks ? "?" : ".");
+  return wording;
 }
 
 }  // namespace sixfold::demo

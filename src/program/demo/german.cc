@@ -1,4 +1,5 @@
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "program/demo/grammar.h"
@@ -53,23 +54,28 @@ std::string noun(const NounPhrase& phrase, Case governed) {
   return takes_n ? text + "n" : text;
 }
 
-std::string noun_phrase(const NounPhrase& phrase, Case governed) {
+Wording noun_phrase(const NounPhrase& phrase, Case governed) {
   int which_case = static_cast<int>(governed);
-  if (phrase.pronoun) return phrase.pronoun->german[which_case];
+  Wording wording;
+  if (phrase.pronoun) {
+    wording.add(phrase.pronoun->german[which_case], &phrase.pronoun);
+    return wording;
+  }
   int column = phrase.plural ? 3 : static_cast<int>(phrase.noun->gender);
-  std::string text = determiner(phrase, which_case, column);
-  add_words(text, adjective(phrase, which_case, column));
-  add_words(text, noun(phrase, governed));
-  return text;
+  wording.add(determiner(phrase, which_case, column), &phrase.determiner);
+  wording.add(adjective(phrase, which_case, column), &phrase.adjective);
+  wording.add(noun(phrase, governed), &phrase.noun);
+  return wording;
 }
 
-std::string prepositional_phrase(const Preposition& preposition, const NounPhrase& phrase) {
-  std::string text = preposition.german;
-  add_words(text, noun_phrase(phrase, preposition.governs));
-  constexpr std::string_view contractions[][2] = {{"in dem ", "im "}, {"zu dem ", "zum "}, {"zu der ", "zur "}};
+Wording prepositional_phrase(const Clause& clause) {
+  Wording wording;
+  wording.add(clause.preposition->german, &clause.preposition);
+  wording.add(noun_phrase(clause.prepositional, clause.preposition->governs));
+  constexpr std::string_view contractions[][2] = {{"in dem ", "im"}, {"zu dem ", "zum"}, {"zu der ", "zur"}};
   for (auto [full, fused] : contractions)
-    if (text.starts_with(full)) text.replace(0, full.size(), fused);
-  return text;
+    if (wording.text().starts_with(full)) wording.fuse(fused);
+  return wording;
 }
 
 const char* conjugated(const char* ich, const char* er, const char* wir, const NounPhrase& subject) {
@@ -96,62 +102,71 @@ const char* finite_verb(const Clause& clause) {
 
 /// The text between the verb and the end of the clause: pronouns, time, nouns (dative first), prepositional
 /// phrase, predicate.
-std::string middle(const Clause& clause) {
-  std::string pronouns, nouns;
+Wording middle(const Clause& clause) {
+  Wording pronouns, nouns;
   if (clause.indirect)
-    add_words(clause.indirect->pronoun ? pronouns : nouns, noun_phrase(*clause.indirect, Case::dative));
+    (clause.indirect->pronoun ? pronouns : nouns).add(noun_phrase(*clause.indirect, Case::dative));
   if (clause.object)
-    add_words(clause.object->pronoun ? pronouns : nouns, noun_phrase(*clause.object, clause.verb->governs));
-  std::string text = pronouns;
-  if (clause.adverbial && !clause.adverbial_first) add_words(text, clause.adverbial->german);
-  add_words(text, nouns);
-  if (clause.preposition) add_words(text, prepositional_phrase(*clause.preposition, clause.prepositional));
-  if (clause.negated) add_words(text, "nicht");
-  if (clause.predicate) add_words(text, clause.predicate->german);
-  return text;
+    (clause.object->pronoun ? pronouns : nouns).add(noun_phrase(*clause.object, clause.verb->governs));
+  Wording wording = pronouns;
+  if (clause.adverbial && !clause.adverbial_first) wording.add(clause.adverbial->german, &clause.adverbial);
+  wording.add(nouns);
+  if (clause.preposition) wording.add(prepositional_phrase(clause));
+  if (clause.negated) wording.add("nicht", &clause.negated);
+  if (clause.predicate) wording.add(clause.predicate->german, &clause.predicate);
+  return wording;
 }
 
 std::string infinitive(const Verb& verb) { return std::string(verb.particle) + verb.infinitive; }
 
+/// The part of the meaning that the finite verb expresses.
+const void* finite_part(const Clause& clause) {
+  return clause.modal ? static_cast<const void*>(&clause.modal) : &clause.verb;
+}
+
 /// A clause with the verb second: after the subject, or after another first element (a clause, an adverb, a
 /// question word).
-std::string main_clause(const Clause& clause, const Sentence& sentence) {
-  std::string subject = noun_phrase(clause.subject, Case::nominative);
-  std::string text = sentence.question_word ? sentence.question_word->german : "";
-  if (clause.adverbial_first) add_words(text, clause.adverbial->german);
-  if (!sentence.inverted()) add_words(text, subject);
-  add_words(text, finite_verb(clause));
-  if (sentence.inverted()) add_words(text, subject);
-  add_words(text, middle(clause));
+Wording main_clause(const Clause& clause, const Sentence& sentence) {
+  const Wording subject = noun_phrase(clause.subject, Case::nominative);
+  Wording wording;
+  wording.add(sentence.question_word ? sentence.question_word->german : "", &sentence.question_word);
+  if (clause.adverbial_first) wording.add(clause.adverbial->german, &clause.adverbial);
+  if (!sentence.inverted()) wording.add(subject);
+  wording.add(finite_verb(clause), finite_part(clause));
+  if (sentence.inverted()) wording.add(subject);
+  wording.add(middle(clause));
   if (clause.modal)
-    add_words(text, infinitive(*clause.verb));
+    wording.add(infinitive(*clause.verb), &clause.verb);
   else if (clause.verb)
-    add_words(text, clause.verb->particle);
-  return text;
+    wording.add(clause.verb->particle, &clause.verb);
+  return wording;
 }
 
 /// A clause with the verb last, joined with its particle.
-std::string subordinate_clause(const Clause& clause, const WordPair& conjunction) {
-  std::string text = conjunction.german;
-  add_words(text, noun_phrase(clause.subject, Case::nominative));
-  add_words(text, middle(clause));
-  if (clause.modal) add_words(text, infinitive(*clause.verb));
+Wording subordinate_clause(const Clause& clause, const WordPair* const& conjunction) {
+  Wording wording;
+  wording.add(conjunction->german, &conjunction);
+  wording.add(noun_phrase(clause.subject, Case::nominative));
+  wording.add(middle(clause));
+  if (clause.modal) wording.add(infinitive(*clause.verb), &clause.verb);
   bool joined = clause.verb && !clause.modal;
-  add_words(text, std::string(joined ? clause.verb->particle : "") + finite_verb(clause));
-  return text;
+  wording.add(std::string(joined ? clause.verb->particle : "") + finite_verb(clause), finite_part(clause));
+  return wording;
 }
 
 }  // namespace
 
-std::string german(const Sentence& sentence) {
-  std::string text = main_clause(sentence.main, sentence);
+Wording german(const Sentence& sentence) {
+  Wording wording = main_clause(sentence.main, sentence);
   if (sentence.conjunction) {
-    std::string subordinate = subordinate_clause(sentence.subordinate, *sentence.conjunction);
-    text = sentence.subordinate_first ? subordinate + ", " + text : text + ", " + subordinate;
+    Wording subordinate = subordinate_clause(sentence.subordinate, sentence.conjunction);
+    if (sentence.subordinate_first) std::swap(wording, subordinate);
+    wording.add_comma();
+    wording.add(subordinate);
   }
-  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   bool asks = sentence.question || sentence.main.subject.pronoun == &who();
-  return text + (asks ? "?" : ".");
+  wording.make_sentence(asks ? "?" : ".");
+  return wording;
 }
 
 }  // namespace sixfold::demo

@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "program/demo/lexicon.h"
 
@@ -48,15 +49,34 @@ struct Sentence {
   bool inverted() const { return question || subordinate_first || main.adverbial_first; }
 };
 
-/// Appends words, unless they are empty, with a space before them.
-inline void add_words(std::string& sentence, std::string_view words) {
-  if (words.empty()) return;
-  if (!sentence.empty()) sentence += ' ';
-  sentence += words;
-}
+/// The words of a text, each with the parts of the meaning that it expresses: the addresses of members of the
+/// `Sentence`. "im" expresses a preposition and a determiner.
+class Wording {
+ public:
+  struct Word {
+    std::string text;
+    std::vector<const void*> parts;
+  };
+
+  /// Appends the words, which spaces separate; none if there is no text.
+  void add(std::string_view text, const void* part);
+  void add(const Wording& other);
+  void add_comma();
+  /// Makes one word of the first two.
+  void fuse(std::string_view text);
+  /// The words begin with a capital, and end with a mark.
+  void make_sentence(std::string_view end);
+
+  const std::vector<Word>& words() const { return words_; }
+  /// The words with spaces between them.
+  std::string text() const;
+
+ private:
+  std::vector<Word> words_;
+};
 
 /// The wording of a sentence in each language, with punctuation.
-std::string english(const Sentence& sentence);
-std::string german(const Sentence& sentence);
+Wording english(const Sentence& sentence);
+Wording german(const Sentence& sentence);
 
 }  // namespace sixfold::demo

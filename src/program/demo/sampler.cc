@@ -69,8 +69,7 @@ bool natural(const Sentence& sentence) {
   bool asks_oneself =
       sentence.question && !sentence.question_word && subject && subject->agreement == Agreement::i;
   if (asks_oneself || noun_twice(phrases)) return false;
-  std::string text = english(sentence);
-  auto words = std::count(text.begin(), text.end(), ' ') + 1;
+  const auto words = std::ssize(english(sentence).words());
   return words >= fewest_words && words <= most_words;
 }
 

@@ -23,8 +23,8 @@ using Pairs = std::vector<LinePair>;
 
 Pairs demo_pairs(int count) {
   Pairs pairs;
-  for (const auto& [english, german] : demo::make_corpus({.train = count, .valid = 0, .test = 0}).train)
-    pairs.emplace_back(english, german);
+  for (const demo::SentencePair& pair : demo::make_corpus({.train = count, .valid = 0, .test = 0}).train)
+    pairs.emplace_back(pair.english, pair.german);
   return pairs;
 }
 

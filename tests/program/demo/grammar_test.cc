@@ -123,8 +123,8 @@ Sentence join(Clause main, const WordPair& conjunction, Clause subordinate, bool
 constexpr bool first = true;
 
 void expect(const Sentence& sentence, std::string_view in_english, std::string_view in_german) {
-  EXPECT_EQ(english(sentence), in_english);
-  EXPECT_EQ(german(sentence), in_german);
+  EXPECT_EQ(english(sentence).text(), in_english);
+  EXPECT_EQ(german(sentence).text(), in_german);
 }
 
 void expect(Clause clause, std::string_view in_english, std::string_view in_german) {
@@ -332,7 +332,7 @@ TEST(DemoGrammar, Declension) {
   auto in_case = [](const std::string& text, const char* what) {
     Sentence sentence;
     sentence.main = does("who", what, text);
-    std::string words = german(sentence);  // "Wer sieht den großen Hund?"
+    std::string words = german(sentence).text();  // "Wer sieht den großen Hund?"
     size_t begin = words.find(' ', 4) + 1;
     return words.substr(begin, words.size() - 1 - begin);
   };

@@ -9,6 +9,7 @@ TaskProgram translation_program();
 void add_translate(CLI::App& app);
 void add_rerank(CLI::App& app);
 void add_shortlist(CLI::App& app);
+void add_align(CLI::App& app);
 void add_confidence(CLI::App& app);
 
 }  // namespace sixfold::cli

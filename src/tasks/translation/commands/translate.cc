@@ -169,7 +169,7 @@ void run_on_stream(const TranslateSettings& settings) {
   say_widened(translator, settings.options);
   TextOutput output(settings.paths.output, inputs_of(settings));
   TranslationMeter meter(settings.paths.output);
-  TranslationWriter writer(output, settings.writer, settings.options.n_best);
+  TranslationWriter writer(settings.writer, settings.options.n_best);
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
   options.constraints = constraints.constraints();
@@ -190,12 +190,12 @@ void run_on_stream(const TranslateSettings& settings) {
   translator.translate(next, options, [&](const TranslatedLine& line) {
     check_interrupt();
     warn_of_unmet(line.translations.front(), fmt::format("line {}", line.index + 1));
-    writer.write(line);
+    output.write(writer.line(line));
     output.flush();
     meter.count(done);
   });
   constraints.finish();
-  writer.finish();
+  output.write(writer.end());
   output.close();
   meter.finish();
   warn_of(counts);

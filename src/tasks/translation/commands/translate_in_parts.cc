@@ -158,8 +158,8 @@ class PartsRun {
 
   void translate_chunk(const Translator& translator, int64_t chunk) {
     const auto before = static_cast<size_t>(input_.line_number());
-    TextOutput output(parts_.file(chunk));
-    TranslationWriter writer(output, settings_.writer, settings_.options.n_best, before);
+    std::string text;
+    TranslationWriter writer(settings_.writer, settings_.options.n_best, before);
     options_.first_line = before + 1;
     const auto next = [&](std::string& line, bool) {
       check_interrupt();
@@ -171,11 +171,10 @@ class PartsRun {
     translator.translate(next, options_, [&](const TranslatedLine& line) {
       check_interrupt();
       warn_of_unmet(line.translations.front(), fmt::format("line {}", before + line.index + 1));
-      writer.write(line);
+      text += writer.line(line);
       if (processes_.is_root()) meter_.count(input_.part_read());
     });
-    writer.finish();
-    output.close();
+    parts_.write(chunk, text + writer.end());
   }
 
   void finish() {
@@ -185,8 +184,8 @@ class PartsRun {
     meter_.finish();
     warn_of(counts_);
     if (!settings_.part.empty()) {
-      log_info("part {} is done; {} of {} are missing in {}{}", settings_.part, missing.size(),
-               counted(chunks, "chunk"), parts_.folder(),
+      log_info("part {} is done; of {}, {} missing in {}{}", settings_.part, counted(chunks, "chunk"),
+               missing.size() == 1 ? "1 is" : fmt::format("{} are", missing.size()), parts_.folder(),
                missing.empty() ? ": the same command without --part joins them" : "");
       return;
     }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "model_folder/ownership.h"
 
 namespace sixfold::cli {
@@ -19,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* job_file = "translation.json";
+const std::string job_file(translation_parts_mark);
 
 bool is_chunk_name(std::string_view name) {
   return name.size() >= 9 && name.starts_with("chunk-") &&
@@ -43,6 +44,9 @@ bool has_chunks(const fs::path& folder) {
     if (is_chunk_name(entry.path().filename().string())) return true;
   return false;
 }
+
+/// What ends the file of a chunk.
+std::string last_line(const std::string& text) { return "hash of this chunk: " + hash_hex(text) + "\n"; }
 
 /// Writes a file unless there is one, also if several processes do so at once, on any host.
 void write_first(const std::string& path, const std::string& text) {
@@ -135,8 +139,21 @@ std::vector<int64_t> TranslationParts::missing(int64_t chunks) const {
   return missing;
 }
 
+void TranslationParts::write(int64_t chunk, const std::string& text) const {
+  write_file_atomically(file(chunk), text + last_line(text));
+}
+
 void TranslationParts::read(int64_t chunks, const std::function<void(const std::string&)>& use) const {
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) use(read_regular_file(file(chunk)));
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    std::string text = read_regular_file(file(chunk));
+    const std::string end = text.substr(text.size() - std::min(text.size(), last_line("").size()));
+    text.resize(text.size() - end.size());
+    require(end == last_line(text),
+            "{}: it has changed since it was written; remove it and give the same command again, which "
+            "translates its lines anew",
+            file(chunk));
+    use(text);
+  }
 }
 
 void TranslationParts::remove() const {

@@ -33,18 +33,21 @@ class TranslationParts {
   void open(const std::string& job) const;
   /// Whether a file lies in the folder.
   bool contains(const std::string& path) const;
-  /// Whether a chunk is complete, and its file.
   bool has(int64_t chunk) const;
-  std::string file(int64_t chunk) const;
+  /// Writes the text of a chunk, and behind it a line with its hash.
+  void write(int64_t chunk, const std::string& text) const;
   /// Returns the missing ones of `chunks` chunks.
   std::vector<int64_t> missing(int64_t chunks) const;
-  /// Passes the contents of all chunks on, in order.
+  /// Passes the texts of all chunks on, in order. Throws an input error for a file that has changed since it
+  /// was written.
   void read(int64_t chunks, const std::function<void(const std::string&)>& use) const;
   /// Removes the folder's own files, and the folder if it is then empty. The chunks go first, so that what is
   /// left by a process that is killed is never taken for chunks of another translation.
   void remove() const;
 
  private:
+  std::string file(int64_t chunk) const;
+
   std::string folder_;
 };
 

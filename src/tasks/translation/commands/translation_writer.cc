@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "program/kit/value_option.h"
 #include "tasks/translation/confidence.h"
 #include "tasks/translation/n_best.h"
+#include "text/utf8.h"
+#include "text/word_links.h"
 
 namespace sixfold::cli {
 namespace {
@@ -18,14 +21,6 @@ std::string dump(const ordered_json& object) {
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-/// Alignments in the Pharaoh format: "0-0 1-2".
-std::string pharaoh(const Translation& translation) {
-  std::string text;
-  for (const auto& [source, target] : translation.alignment)
-    text += fmt::format("{}{}-{}", text.empty() ? "" : " ", source, target);
-  return text;
-}
-
 /// Text for a column of TSV, with tabs replaced by spaces.
 std::string column(std::string text) {
   std::replace(text.begin(), text.end(), '\t', ' ');
@@ -34,11 +29,12 @@ std::string column(std::string text) {
 
 /// A line of an n-best list.
 std::string n_best_line(size_t index, const Translation& translation, const ExtraOutputs& details) {
-  return to_text({.index = index,
-                  .text = translation.text,
-                  .features = fmt::format("logprob= {:.6f}", translation.log_probability),
-                  .score = translation.score,
-                  .others = details.alignment ? std::optional(pharaoh(translation)) : std::nullopt});
+  return to_text(
+      {.index = index,
+       .text = translation.text,
+       .features = fmt::format("logprob= {:.6f}", translation.log_probability),
+       .score = translation.score,
+       .others = details.alignment ? std::optional(to_pharaoh(translation.alignment)) : std::nullopt});
 }
 
 /// The optional columns.
@@ -50,7 +46,7 @@ std::string detail_columns(const Translation& translation, const ExtraOutputs& d
       text += fmt::format("{}{}:{:.4f}", i == 0 ? "" : " ", column(translation.tokens[i].text),
                           translation.tokens[i].log_probability);
   }
-  if (details.alignment) text += "\t" + pharaoh(translation);
+  if (details.alignment) text += "\t" + to_pharaoh(translation.alignment);
   if (details.confidence)
     text += translation.confidence ? fmt::format("\t{:.4f}", translation.confidence->value) : "\t";
   return text;
@@ -85,7 +81,7 @@ ordered_json json_of(const Translation& translation, const ExtraOutputs& details
     for (const TranslatedToken& token : translation.tokens)
       object["tokens"].push_back({{"piece", token.text}, {"log_probability", token.log_probability}});
   }
-  if (details.alignment) object["alignment"] = pharaoh(translation);
+  if (details.alignment) object["alignment"] = to_pharaoh(translation.alignment);
   if (translation.attention) object["attention"] = json_of(*translation.attention);
   if (details.confidence)
     for (const auto& [name, value] : confidence_fields(translation.confidence))
@@ -98,17 +94,18 @@ ordered_json json_of(const Translation& translation, const ExtraOutputs& details
   return object;
 }
 
-/// Writes one object, as a line or as an element of an array.
-void write_object(TextOutput& output, OutputFormat format, bool first, const ordered_json& object) {
-  if (format == OutputFormat::jsonl)
-    output.write(dump(object) + "\n");
-  else
-    output.write((first ? "[\n" : ",\n") + dump(object));
+/// One object, as a line or as an element of an array.
+std::string object_text(OutputFormat format, bool first, const ordered_json& object) {
+  if (format == OutputFormat::jsonl) return dump(object) + "\n";
+  return (first ? "[\n" : ",\n") + dump(object);
 }
 
-void finish_objects(TextOutput& output, OutputFormat format, bool none) {
-  if (format == OutputFormat::json) output.write(none ? "[]\n" : "\n]\n");
+std::string end_of_objects(OutputFormat format, bool none) {
+  if (format != OutputFormat::json) return "";
+  return none ? "[]\n" : "\n]\n";
 }
+
+std::string line_of(std::string text) { return one_line(std::move(text)) + '\n'; }
 
 }  // namespace
 
@@ -142,26 +139,29 @@ void check(const WriterOptions& options, bool uses_layer) {
           "--replace-unknown; add one of them");
 }
 
-void TranslationWriter::write(const TranslatedLine& line) {
+std::string TranslationWriter::line(const TranslatedLine& line) {
+  const bool first = !std::exchange(begun_, true);
+  std::string text;
   const auto& translations = line.translations;
   const ExtraOutputs& details = options_.details;
   switch (options_.format) {
     case OutputFormat::text:
       for (size_t i = 0; i < n_best_; ++i) {
         const bool found = i < translations.size();
-        const std::string alignment = found && details.alignment ? " ||| " + pharaoh(translations[i]) : "";
-        output_.write_line(found ? translations[i].text + alignment : "");
+        const std::string alignment =
+            found && details.alignment ? " ||| " + to_pharaoh(translations[i].alignment) : "";
+        text += line_of(found ? translations[i].text + alignment : "");
       }
       break;
     case OutputFormat::tsv:
       for (size_t i = 0; i < translations.size(); ++i)
-        output_.write_line(fmt::format("{}\t{}\t{:.6f}\t{}{}", lines_before_ + line.index + 1, i + 1,
-                                       translations[i].score, column(translations[i].text),
-                                       detail_columns(translations[i], details)));
+        text += line_of(fmt::format("{}\t{}\t{:.6f}\t{}{}", lines_before_ + line.index + 1, i + 1,
+                                    translations[i].score, column(translations[i].text),
+                                    detail_columns(translations[i], details)));
       break;
     case OutputFormat::moses:
       for (const Translation& one : translations)
-        output_.write_line(n_best_line(lines_before_ + line.index, one, details));
+        text += line_of(n_best_line(lines_before_ + line.index, one, details));
       break;
     case OutputFormat::json:
     case OutputFormat::jsonl: {
@@ -170,41 +170,38 @@ void TranslationWriter::write(const TranslatedLine& line) {
       for (const Translation& translation : translations)
         object["translations"].push_back(json_of(translation, details));
       if (line.retried) object["retried"] = true;
-      write_object(output_, options_.format, !begun_, object);
+      text = object_text(options_.format, first, object);
     }
   }
-  begun_ = true;
+  return text;
 }
 
-void TranslationWriter::finish() { finish_objects(output_, options_.format, !begun_); }
+std::string TranslationWriter::end() const { return end_of_objects(options_.format, !begun_); }
 
-void ScoreWriter::write(size_t index, const std::string& source, const Translation& scored) {
+std::string ScoreWriter::line(size_t index, const std::string& source, const Translation& scored) {
+  const bool first = !std::exchange(begun_, true);
   const double tokens = static_cast<double>(scored.tokens.size());
   const double perplexity = std::exp(-scored.log_probability / tokens);
   switch (options_.format) {
     case OutputFormat::text:
-      output_.write_line(fmt::format("{:.6f}{}", scored.log_probability,
-                                     options_.details.alignment ? " ||| " + pharaoh(scored) : ""));
-      break;
+      return line_of(fmt::format("{:.6f}{}", scored.log_probability,
+                                 options_.details.alignment ? " ||| " + to_pharaoh(scored.alignment) : ""));
     case OutputFormat::tsv:
-      output_.write_line(fmt::format("{}\t{:.6f}\t{}\t{:.4f}{}", index + 1, scored.log_probability,
-                                     scored.tokens.size(), perplexity,
-                                     detail_columns(scored, options_.details)));
-      break;
+      return line_of(fmt::format("{}\t{:.6f}\t{}\t{:.4f}{}", index + 1, scored.log_probability,
+                                 scored.tokens.size(), perplexity, detail_columns(scored, options_.details)));
     case OutputFormat::moses:
-      output_.write_line(n_best_line(index, scored, options_.details));
-      break;
+      return line_of(n_best_line(index, scored, options_.details));
     case OutputFormat::json:
     case OutputFormat::jsonl: {
       ordered_json object{{"line", index + 1}, {"source", source}};
       object.update(json_of(scored, options_.details));
       object["perplexity"] = perplexity;
-      write_object(output_, options_.format, !begun_, object);
+      return object_text(options_.format, first, object);
     }
   }
-  begun_ = true;
+  return "";
 }
 
-void ScoreWriter::finish() { finish_objects(output_, options_.format, !begun_); }
+std::string ScoreWriter::end() const { return end_of_objects(options_.format, !begun_); }
 
 }  // namespace sixfold::cli

@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 
 #include "base/options.h"
-#include "program/kit/text_io.h"
 #include "tasks/translation/translation.h"
 
 namespace sixfold {
@@ -38,7 +37,7 @@ void add_scoring_options(CLI::App& command, TranslateOptions& options);
 /// besides, as for a document, whose tags are placed by them.
 void check(const WriterOptions& options, bool uses_layer = false);
 
-/// Writes lines with their translations in one of these formats:
+/// Gives lines with their translations one of these formats:
 ///   text   each translation; with alignments, followed by " ||| 0-0 1-2"
 ///   tsv    line number, rank, score, text; with token scores a column of token:score, with alignments and
 ///          confidence one more for each
@@ -49,30 +48,30 @@ class TranslationWriter {
  public:
   /// In the text format each input line gives `n_best` lines; the last ones are empty if there are fewer
   /// translations. `lines_before`: the number of lines before the first one that is written.
-  TranslationWriter(TextOutput& output, const WriterOptions& options, int n_best, size_t lines_before = 0)
-      : output_(output), options_(options), n_best_(static_cast<size_t>(n_best)), lines_before_(lines_before) {}
+  TranslationWriter(const WriterOptions& options, int n_best, size_t lines_before = 0)
+      : options_(options), n_best_(static_cast<size_t>(n_best)), lines_before_(lines_before) {}
 
-  void write(const TranslatedLine& line);
-  /// Call once, last.
-  void finish();
+  /// Returns what a line adds to the output.
+  std::string line(const TranslatedLine& line);
+  /// Returns what the output ends with, behind all lines.
+  std::string end() const;
 
  private:
-  TextOutput& output_;
   WriterOptions options_;
   size_t n_best_, lines_before_;
   bool begun_ = false;
 };
 
-/// Writes the scores of given pairs. Text has only the log-probability; tsv has line number, log-probability,
-/// number of tokens and perplexity; json, jsonl and moses have the same fields as `TranslationWriter`.
+/// The same for the scores of given pairs. Text has only the log-probability; tsv has line number,
+/// log-probability, number of tokens and perplexity; json, jsonl and moses have the same fields as
+/// `TranslationWriter`.
 class ScoreWriter {
  public:
-  ScoreWriter(TextOutput& output, const WriterOptions& options) : output_(output), options_(options) {}
-  void write(size_t index, const std::string& source, const Translation& scored);
-  void finish();
+  explicit ScoreWriter(const WriterOptions& options) : options_(options) {}
+  std::string line(size_t index, const std::string& source, const Translation& scored);
+  std::string end() const;
 
  private:
-  TextOutput& output_;
   WriterOptions options_;
   bool begun_ = false;
 };

@@ -1,0 +1,125 @@
+#include <memory>
+#include <optional>
+
+#include "base/log.h"
+#include "base/plural.h"
+#include "base/threads.h"
+#include "data/corpus.h"
+#include "data/word_aligner.h"
+#include "metrics/alignment_errors.h"
+#include "model_folder/ownership.h"
+#include "program/kit/interrupt.h"
+#include "program/kit/text_io.h"
+#include "program/kit/value_option.h"
+#include "tasks/translation/commands/commands.h"
+#include "text/words.h"
+
+namespace sixfold::cli {
+namespace {
+
+struct AlignSettings {
+  std::vector<std::string> files;
+  std::string source_language, target_language;
+  std::string gold, output = "-";
+  InvalidUtf8 invalid = InvalidUtf8::error;
+  AlignerOptions options;
+};
+
+/// The links that were made by hand for the first pairs.
+std::vector<RatedLinks> read_gold(const std::string& path) {
+  std::vector<RatedLinks> gold;
+  LineReader reader(readable_path(path));
+  for (std::string line; next_line(reader, line);)
+    gold.push_back(parse_word_links(line, fmt::format("{}:{}", text_name(path), reader.line_number())));
+  return gold;
+}
+
+void require_within(const RatedLinks& links, size_t source_words, size_t target_words,
+                    const std::string& where) {
+  for (const WordLinks* some : {&links.sure, &links.possible})
+    for (const auto& [source, target] : *some)
+      require(static_cast<size_t>(source) < source_words && static_cast<size_t>(target) < target_words,
+              "{}: the link {}-{} leads beyond the words of the pair, {} and {}", where, source, target,
+              source_words, target_words);
+}
+
+void run(const AlignSettings& settings) {
+  const std::vector<CorpusFiles> files =
+      corpus_files(settings.files, "files", settings.source_language, settings.target_language);
+  std::vector<std::string> inputs = settings.files;
+  inputs.push_back(settings.gold);
+  require_output_file(settings.output, inputs);
+  std::vector<RatedLinks> gold;
+  if (!settings.gold.empty()) gold = read_gold(settings.gold);
+  AlignerOptions options = settings.options;
+  options.threads = available_threads();
+  options.stop = &note_interrupts();
+  WordAligner aligner(options);
+  PairReader reader(files, settings.invalid);
+  ReadingProgress progress("reading the text");
+  size_t pairs = 0, too_long = 0;
+  std::string source, target;
+  for (std::string_view dropped; reader.next_of_all(source, target, dropped); ++pairs) {
+    check_interrupt();
+    progress.tell([&] { return reader.part_read(); });
+    if (!dropped.empty()) source.clear();
+    const size_t words = count_words(source), target_words = count_words(target);
+    too_long += words > WordAligner::most_words || target_words > WordAligner::most_words ? 1 : 0;
+    if (pairs < gold.size())
+      require_within(gold[pairs], words, target_words, fmt::format("{}:{}", settings.gold, pairs + 1));
+    aligner.add(source, target);
+  }
+  require(gold.size() <= pairs, "{} has {}, but the text has {}", settings.gold, counted(gold.size(), "line"),
+          counted(pairs, "pair"));
+  if (too_long > 0)
+    log_warning("{} of more than {} words on a side are left without links", counted(too_long, "pair"),
+                WordAligner::most_words);
+  TextOutput output(settings.output, inputs);
+  AlignmentErrors errors;
+  size_t line = 0;
+  aligner.align([&](const WordLinks& links) {
+    output.write(to_pharaoh(links) + "\n");
+    if (line < gold.size()) errors.add(links, gold[line]);
+    ++line;
+  });
+  output.close();
+  if (!gold.empty())
+    log_info("alignment error rate {:.2f} %, precision {:.2f} %, recall {:.2f} %, for {}", 100 * errors.rate(),
+             100 * errors.precision(), 100 * errors.recall(), counted(gold.size(), "pair"));
+}
+
+}  // namespace
+
+void add_align(CLI::App& app) {
+  const auto settings = std::make_shared<AlignSettings>();
+  CLI::App& command = *app.add_subcommand("align", "Link the words of a parallel text with their translations");
+  command
+      .add_option("files", settings->files,
+                  "alternately a source and a target file, or .tsv or .tmx files; each may be gzipped")
+      ->type_name("FILE")
+      ->required();
+  add_text_output_option(command, settings->output);
+  command
+      .add_option("--gold", settings->gold,
+                  "links of the first pairs that were made by hand, a line for each pair; a possible link is "
+                  "written 1p2: report the alignment error rate")
+      ->type_name("FILE");
+  add_value_option(command, "--threshold", settings->options.threshold,
+                   "link words whose probability, the geometric mean of both directions, is at least this",
+                   between(0.01, 1.0));
+  add_value_option(command, "--iterations", settings->options.iterations,
+                   "number of passes over the text for each of the two models", between(1, 1000));
+  command.add_option("--source-language", settings->source_language, "language of the source in .tmx files")
+      ->type_name("CODE");
+  command.add_option("--target-language", settings->target_language, "the same for the target")
+      ->type_name("CODE");
+  add_invalid_utf8_option(command, settings->invalid);
+  command.footer(
+      "Writes a line for each pair, such as \"0-0 1-2\": the words, separated by white space, are counted from "
+      "0.\n"
+      "Examples:\n  sixfold align train.en train.de --output train.alignment\n"
+      "  sixfold align test.en test.de train.en train.de --gold test.alignment --output all.alignment");
+  command.callback([settings] { run(*settings); });
+}
+
+}  // namespace sixfold::cli
