@@ -1,11 +1,13 @@
 #include "data/corpus.h"
 
+#include <charconv>
 #include <filesystem>
 #include <string_view>
 #include <tuple>
 
 #include "base/error.h"
 #include "base/plural.h"
+#include "base/trim.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -26,7 +28,24 @@ void check_files(const std::vector<CorpusFiles>& files) {
       require_readable(f.source);
       require_readable(f.target);
     }
+    if (f.weights.empty()) continue;
+    require(!is_tmx(f.tsv), "{}: a translation memory has no lines, so it can't have the weights of {}", f.tsv,
+            f.weights);
+    require_readable(f.weights);
   }
+}
+
+float weight_of(const std::string& line, const LineReader& reader) {
+  constexpr double least = 1e-9, most = 1e9;
+  const std::string_view text = without_blanks(line);
+  double weight = 0;
+  const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), weight);
+  require(fault == std::errc() && rest == text.data() + text.size() &&
+              (weight == 0 || (weight >= least && weight <= most)),
+          "{}: the line is not the weight of a pair; expected a number from {} to {}, or 0, which leaves the "
+          "pair out",
+          reader.place(), least, most);
+  return static_cast<float>(weight);
 }
 
 }  // namespace
@@ -93,6 +112,9 @@ bool PairReader::next_of_all(std::string& source, std::string& target, std::stri
   } else if (is_blank(source) || is_blank(target)) {
     ++report_.empty;
     dropped = "empty-lines";
+  } else if (weight_ == 0) {
+    ++report_.weightless;
+    dropped = "zero-weight";
   } else {
     report_.replaced += !valid;
   }
@@ -100,9 +122,10 @@ bool PairReader::next_of_all(std::string& source, std::string& target, std::stri
 }
 
 bool PairReader::read_line_pair(std::string& source, std::string& target, bool& valid) {
-  for (;; source_.reset(), target_.reset(), memory_.reset(), ++text_) {
+  for (;; source_.reset(), target_.reset(), weights_.reset(), memory_.reset(), ++text_) {
     if (text_ == files_.size()) return false;
     const CorpusFiles& files = files_[text_];
+    weight_ = 1;
     if (is_tmx(files.tsv)) {
       if (!memory_)
         memory_ = std::make_unique<TmxReader>(files.tsv, files.source_language, files.target_language);
@@ -112,6 +135,7 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
     if (!source_) {
       source_ = std::make_unique<LineReader>(files.tsv.empty() ? files.source : files.tsv);
       if (files.tsv.empty()) target_ = std::make_unique<LineReader>(files.target);
+      if (!files.weights.empty()) weights_ = std::make_unique<LineReader>(files.weights);
     }
     const bool has_source = source_->next(source), has_target = target_ ? target_->next(target) : has_source;
     if (has_source != has_target) {
@@ -121,6 +145,7 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
           "{} has {} but {} has {}; line n of one file must be the translation of line n of the other",
           files.source, counted(source_->line_number(), "line"), files.target, target_->line_number());
     }
+    if (weights_) read_weight(files, has_source);
     if (!has_source) {
       require(source_->line_number() > 0, "{}: is empty; expected one sentence on each line",
               target_ ? files.source : files.tsv);
@@ -138,6 +163,17 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
     }
     return true;
   }
+}
+
+void PairReader::read_weight(const CorpusFiles& files, bool has_pair) {
+  std::string line;
+  const bool has_weight = weights_->next(line);
+  const std::string text = files.tsv.empty() ? files.source : files.tsv;
+  require(has_weight || !has_pair, "{}: has {}, but {} has more; there must be a weight for each line",
+          files.weights, counted(weights_->line_number(), "line"), text);
+  require(has_pair || !has_weight, "{}: {} has no such line, only {}", weights_->place(), text,
+          source_->line_number());
+  if (has_pair) weight_ = weight_of(line, *weights_);
 }
 
 /// Returns whether the line is valid, perhaps after replacing invalid bytes.

@@ -20,6 +20,8 @@ struct CorpusFiles {
   std::string source, target;
   std::string tsv;                                         ///< given instead of source and target; may be TMX
   std::string source_language = {}, target_language = {};  ///< of the pairs of TMX
+  /// A file with the weight of each pair, a number in each line; empty: 1 each. TMX can't have one.
+  std::string weights = {};
 };
 
 /// Pairs of lines: `target[i]` is the translation of `source[i]`.
@@ -35,10 +37,10 @@ struct Corpus {
   CorpusReport report;
 };
 
-/// Reads the pairs of parallel texts, one after the other. Pairs with a blank side are dropped, as are those
-/// that are not valid UTF-8 if `invalid` says so. Throws an input error with file and line if a file is
-/// missing, the two sides have different numbers of lines, a line of a TSV file has no second column, text is
-/// not valid UTF-8, or a gzip stream is damaged, and as `TmxReader`.
+/// Reads the pairs of parallel texts, one after the other. Pairs with a blank side or the weight 0 are dropped,
+/// as are those that are not valid UTF-8 if `invalid` says so. Throws an input error with file and line if a
+/// file is missing, the two sides or the weights have different numbers of lines, a line of a TSV file has no
+/// second column, a weight is none, text is not valid UTF-8, or a gzip stream is damaged, and as `TmxReader`.
 class PairReader {
  public:
   /// Checks that all files exist and may be read, before any is read.
@@ -47,9 +49,11 @@ class PairReader {
   /// Reads the next pair, or gives a copy of the last one (`MadePairs`). Returns false at the end of the last
   /// text.
   bool next(std::string& source, std::string& target);
-  /// The same, but also reads the pairs that `next` drops: `dropped` says why it does, "invalid-utf8" or
-  /// "empty-lines", and is empty for all others.
+  /// The same, but also reads the pairs that `next` drops: `dropped` says why it does, "invalid-utf8",
+  /// "empty-lines" or "zero-weight", and is empty for all others.
   bool next_of_all(std::string& source, std::string& target, std::string_view& dropped);
+  /// The weight of the pair that was read last; 1 if its text has no weights.
+  float weight() const { return weight_; }
   /// The statistics of the pairs that were read so far.
   const CorpusReport& report() const { return report_; }
   /// The share of all bytes that was read, from 0 to 1.
@@ -59,6 +63,7 @@ class PairReader {
 
  private:
   bool read_line_pair(std::string& source, std::string& target, bool& valid);
+  void read_weight(const CorpusFiles& files, bool has_pair);
   bool make_valid(std::string& line, const LineReader& reader) const;
 
   std::vector<CorpusFiles> files_;
@@ -68,7 +73,9 @@ class PairReader {
   CorpusReport report_;
   size_t text_ = 0;
   std::unique_ptr<LineReader> source_, target_;  ///< of the current text; a TSV file uses only the first
-  std::unique_ptr<TmxReader> memory_;            ///< the current text, if it is TMX
+  std::unique_ptr<LineReader> weights_;          ///< of the current text; null: it has none
+  float weight_ = 1;
+  std::unique_ptr<TmxReader> memory_;  ///< the current text, if it is TMX
 };
 
 /// The texts of a flat list: source, target, source, target, ..., or .tsv and .tmx files, the latter with pairs

@@ -20,6 +20,7 @@ void each_field(Report& r, const Visitor& visit) {
   visit("read", r.read);
   visit("empty", r.empty);
   visit("invalid", r.invalid);
+  visit("weightless", r.weightless);
   visit("too_long", r.too_long);
   visit("uneven", r.uneven);
   visit("repeated", r.repeated);
@@ -55,6 +56,7 @@ std::string CorpusReport::describe() const {
   };
   mention(empty, "with an empty side");
   mention(invalid, "not valid UTF-8");
+  mention(weightless, "of weight 0");
   mention(too_long, "too long");
   mention(uneven, "too uneven");
   mention(repeated, "repeated");
@@ -79,7 +81,8 @@ CorpusReport parse_corpus_report(const std::string& text, const std::string& whe
   const JsonObject object(json, place);
   CorpusReport report;
   each_field(report, [&](const char* name, auto& value) {
-    const bool is_new = std::string_view(name).ends_with("_unknown");  // which older reports lack
+    // which older reports lack
+    const bool is_new = std::string_view(name).ends_with("_unknown") || name == std::string_view("weightless");
     if (!is_new || object.has(name)) object.read(name, value);
   });
   require(std::ssize(report.source_lengths) == CorpusReport::longest + 1 &&

@@ -13,6 +13,7 @@ struct CorpusReport {
   int64_t read = 0;      ///< all pairs
   int64_t empty = 0;     ///< dropped: a side is blank
   int64_t invalid = 0;   ///< dropped: a side was not valid UTF-8
+  int64_t weightless = 0;  ///< dropped: the weight is 0
   int64_t too_long = 0;  ///< dropped: a side has too many tokens
   int64_t uneven = 0;    ///< dropped: the ratio of the lengths is too large
   int64_t repeated = 0;  ///< dropped: repeats an earlier pair
@@ -28,7 +29,7 @@ struct CorpusReport {
   int64_t source_tokens = 0, target_tokens = 0;    ///< of the measured pairs, without end tokens
   int64_t source_unknown = 0, target_unknown = 0;  ///< of these, tokens that are not in the vocabulary
 
-  int64_t kept() const { return read - empty - invalid - too_long - uneven - repeated; }
+  int64_t kept() const { return read - empty - invalid - weightless - too_long - uneven - repeated; }
   /// Adds a pair with these lengths to the histograms.
   void measure(int64_t source, int64_t target);
   /// The centre of a bin of `ratios`, as target / source.

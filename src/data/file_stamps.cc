@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 std::vector<std::string> paths_of(const std::vector<CorpusFiles>& texts) {
   std::vector<std::string> paths;
   for (const CorpusFiles& text : texts)
-    for (const std::string& path : {text.source, text.target, text.tsv})
+    for (const std::string& path : {text.source, text.target, text.tsv, text.weights})
       if (!path.empty()) paths.push_back(path);
   return paths;
 }

@@ -58,6 +58,11 @@ std::vector<int32_t> PairDataset::target_of(int64_t sample, int64_t epoch) const
 }
 
 void PairDataset::add(int64_t sample, int64_t epoch, BatchBuilder& batch) const {
+  add_pair(sample, epoch, batch);
+  if (corpus_.weights) batch.weigh(corpus_.weights.relative(sample));
+}
+
+void PairDataset::add_pair(int64_t sample, int64_t epoch, BatchBuilder& batch) const {
   if (dropout_.rate == 0 && !source_sampler_) {
     batch.source(corpus_.source[sample]).teacher_forced(corpus_.target[sample], ends_);
     return;

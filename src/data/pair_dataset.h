@@ -20,7 +20,7 @@ struct SubwordSampling {
 
 /// The pairs of a corpus, for an encoder and a decoder that is taught by teacher forcing. They are the same in
 /// every epoch, but for other segmentations and the tokens that `dropout` replaces in the source and in what
-/// the decoder reads of the target.
+/// the decoder reads of the target. The labels of a pair have its weight.
 class PairDataset : public Dataset {
  public:
   /// `tokenizers` are those that encoded the corpus; `describe` and `dropout` alone need them. `layout`: the
@@ -37,6 +37,7 @@ class PairDataset : public Dataset {
   std::string hash() const override { return hash_; }
 
  private:
+  void add_pair(int64_t sample, int64_t epoch, BatchBuilder& batch) const;
   std::vector<int32_t> source_of(int64_t sample, int64_t epoch) const;
   std::vector<int32_t> target_of(int64_t sample, int64_t epoch) const;
   /// The tokens that stand for the text of a source.

@@ -76,6 +76,14 @@ void IdSequences::add_all(const IdSequences& other) {
   for (int64_t i = 0; i < other.size(); ++i) add(other[i]);
 }
 
+PairWeights::PairWeights(const std::string& path) : mapped_(std::make_shared<const MappedFile>(path)) {
+  largest_ = numbers().empty() ? 1 : std::ranges::max(numbers());
+}
+
+std::span<const float> PairWeights::numbers() const {
+  return {reinterpret_cast<const float*>(mapped_->data()), mapped_->size() / sizeof(float)};
+}
+
 void encode_pairs(const std::function<bool(std::string& source, std::string& target)>& next,
                   const Tokenizers& tokenizers, const EncodeOptions& options, CorpusReport& report,
                   const std::function<void(int64_t pair, std::span<const int32_t> source,

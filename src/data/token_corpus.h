@@ -44,12 +44,32 @@ class IdSequences {
   std::shared_ptr<const Mapped> mapped_;  ///< null for a list in memory
 };
 
+/// The weights of the pairs of a corpus, in a mapped file of numbers [pairs] f32; without a file there are none.
+class PairWeights {
+ public:
+  PairWeights() = default;
+  explicit PairWeights(const std::string& path);
+
+  explicit operator bool() const { return mapped_ != nullptr; }
+  int64_t size() const { return std::ssize(numbers()); }
+  float operator[](int64_t pair) const { return numbers()[static_cast<size_t>(pair)]; }
+  /// The weight as a share of the largest one: only the ratios of weights matter.
+  float relative(int64_t pair) const { return (*this)[pair] / largest_; }
+
+ private:
+  std::span<const float> numbers() const;
+
+  std::shared_ptr<const MappedFile> mapped_;
+  float largest_ = 1;
+};
+
 /// A parallel corpus as token ids.
 struct TokenCorpus {
   IdSequences source;  ///< with the end token
   IdSequences target;  ///< without start and end token, which the batcher adds
   int32_t target_eos = 0;
   std::vector<EpochOrder::Part> mixture = {};  ///< the corpora that it consists of, in order; empty: one corpus
+  PairWeights weights = {};
 
   int64_t size() const { return source.size(); }
   std::vector<EpochOrder::Part> parts() const {

@@ -1,7 +1,10 @@
 #include "data/token_store.h"
 
+#include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -19,32 +22,73 @@ IdSequences map_side(const std::string& folder, const std::string& side) {
   return IdSequences::map(folder + "/" + side + ".ids", folder + "/" + side + ".offsets");
 }
 
+std::string weights_of(const std::string& folder) { return folder + "/pair-weights.f32"; }
+
+/// Maps what `CorpusWriter` wrote.
+TokenCorpus map_corpus(const std::string& folder) {
+  TokenCorpus corpus;
+  corpus.source = map_side(folder, "source");
+  corpus.target = map_side(folder, "target");
+  if (fs::exists(weights_of(folder))) corpus.weights = PairWeights(weights_of(folder));
+  return corpus;
+}
+
+/// Writes encoded pairs into a folder.
+class CorpusWriter {
+ public:
+  CorpusWriter(const std::string& folder, bool weighted) : source_(folder, "source"), target_(folder, "target") {
+    if (weighted) weights_.emplace(weights_of(folder));
+  }
+  void add(std::span<const int32_t> source, std::span<const int32_t> target, float weight) {
+    source_.add(source);
+    target_.add(target);
+    if (weights_) weights_->write(std::as_bytes(std::span(&weight, 1)));
+  }
+  void commit() {
+    source_.commit();
+    target_.commit();
+    if (weights_) weights_->commit();
+  }
+
+ private:
+  SequenceWriter source_, target_;
+  std::optional<AtomicFile> weights_;
+};
+
+bool has_weights(const std::vector<CorpusFiles>& texts) {
+  return std::ranges::any_of(texts, [](const CorpusFiles& text) { return !text.weights.empty(); });
+}
+
 /// Encodes all pairs and counts those of each text.
 void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts, const Tokenizers& tokenizers,
                 const TokenStoreOptions& options, RepeatFinder& repeats, TokenStoreRecord& record) {
-  SequenceWriter source_ids(folder, "source"), target_ids(folder, "target");
+  CorpusWriter writer(folder, has_weights(texts));
   record.pairs.assign(texts.size(), 0);
   ReadingProgress progress("encoding the text");
   for (size_t i = 0; i < texts.size(); ++i) {
     PairReader reader({texts[i]}, options.invalid, options.made);
+    std::deque<float> weights;  // of the pairs that were read and not yet encoded, from pair `first` on
+    int64_t first = 0;
     const auto next = [&](std::string& source, std::string& target) {
       if (options.stop && options.stop->load() != 0) throw Cancelled();
       progress.tell([&] { return reader.part_read(); });
-      return reader.next(source, target);
+      const bool more = reader.next(source, target);
+      if (more) weights.push_back(reader.weight());
+      return more;
     };
-    encode_pairs(next, tokenizers, options.encode, record.report, [&](int64_t, auto source, auto target) {
-      source_ids.add(source);
-      target_ids.add(target);
+    encode_pairs(next, tokenizers, options.encode, record.report, [&](int64_t pair, auto source, auto target) {
+      for (; first < pair; ++first) weights.pop_front();
+      writer.add(source, target, weights.front());
       repeats.add(hash_of(std::as_bytes(source), hash_of(std::as_bytes(target))));
       ++record.pairs[i];
     });
     record.report.read += reader.report().read;
     record.report.empty += reader.report().empty;
     record.report.invalid += reader.report().invalid;
+    record.report.weightless += reader.report().weightless;
     record.report.replaced += reader.report().replaced;
   }
-  source_ids.commit();
-  target_ids.commit();
+  writer.commit();
 }
 
 bool equal(const TokenCorpus& corpus, int64_t a, int64_t b) {
@@ -54,29 +98,26 @@ bool equal(const TokenCorpus& corpus, int64_t a, int64_t b) {
 
 /// Writes the corpus again without repeated pairs.
 void drop(const std::string& folder, const std::vector<bool>& repeated, TokenStoreRecord& record) {
-  TokenCorpus all;
-  all.source = map_side(folder, "source");
-  all.target = map_side(folder, "target");
-  SequenceWriter source_ids(folder, "source"), target_ids(folder, "target");
+  const TokenCorpus all = map_corpus(folder);
+  CorpusWriter writer(folder, static_cast<bool>(all.weights));
   int64_t pair = 0;
   for (int64_t& pairs : record.pairs) {
     const int64_t end = pair + pairs;
     for (pairs = 0; pair < end; ++pair) {
       if (repeated[static_cast<size_t>(pair)]) continue;
-      source_ids.add(all.source[pair]);
-      target_ids.add(all.target[pair]);
+      writer.add(all.source[pair], all.target[pair], all.weights ? all.weights[pair] : 1);
       ++pairs;
     }
   }
   record.report.repeated = record.report.repeats;
-  source_ids.commit();
-  target_ids.commit();
+  writer.commit();
 }
 
 std::string hash_of_ids(const std::string& folder) {
   std::string hashes;
   for (const char* name : {"source.ids", "source.offsets", "target.ids", "target.offsets"})
     hashes += stamp_of(folder + "/" + name).hash;
+  if (fs::exists(weights_of(folder))) hashes += stamp_of(weights_of(folder)).hash;
   return hash_hex(hashes);
 }
 
@@ -104,9 +145,7 @@ TokenStoreRecord write_token_store(const std::string& folder, const std::vector<
   encode_all(whole.path(), texts, tokenizers, options, repeats, record);
   require(record.report.kept() > 0, "{}{}: no pair of the corpus is left ({})", name_of(texts[0]),
           texts.size() > 1 ? ", ..." : "", record.report.describe());
-  TokenCorpus corpus;
-  corpus.source = map_side(whole.path(), "source");
-  corpus.target = map_side(whole.path(), "target");
+  const TokenCorpus corpus = map_corpus(whole.path());
   const auto repeated = repeats.find([&](int64_t a, int64_t b) { return equal(corpus, a, b); }, options.stop);
   record.report.repeats = std::count(repeated.begin(), repeated.end(), true);
   if (options.drop_repeats && record.report.repeats > 0) drop(whole.path(), repeated, record);
@@ -166,9 +205,7 @@ Tokenizers load_stored_tokenizers(const std::string& folder, const TokenStoreRec
 
 TokenCorpus map_token_store(const std::string& folder, const std::vector<double>& weights) {
   const TokenStoreRecord record = read_token_store_record(folder);
-  TokenCorpus corpus;
-  corpus.source = map_side(folder, "source");
-  corpus.target = map_side(folder, "target");
+  TokenCorpus corpus = map_corpus(folder);
   require(weights.empty() || weights.size() == record.pairs.size(),
           "data.weights has {}, but there {}; give one weight for each text", counted(weights.size(), "weight"),
           record.pairs.size() == 1 ? "is 1 text" : fmt::format("are {} texts", record.pairs.size()));
@@ -177,13 +214,15 @@ TokenCorpus map_token_store(const std::string& folder, const std::vector<double>
     corpus.mixture.push_back({record.pairs[i], weights.empty() ? 1 : weights[i]});
     pairs += record.pairs[i];
   }
-  require(pairs == corpus.size() && pairs == corpus.target.size(),
+  require(pairs == corpus.size() && pairs == corpus.target.size() &&
+              (!corpus.weights || pairs == corpus.weights.size()),
           "{}: is damaged; remove it, and it will be created again", folder);
   return corpus;
 }
 
 bool is_token_store_file(std::string_view name) {
-  for (const char* known : {"source.ids", "source.offsets", "target.ids", "target.offsets", "corpus.json"})
+  for (const char* known : {"source.ids", "source.offsets", "target.ids", "target.offsets", "corpus.json",
+                            "pair-weights.f32"})
     if (name == known) return true;
   return is_tokenizer_file(name);
 }

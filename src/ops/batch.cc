@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
@@ -9,12 +10,14 @@
 namespace sixfold {
 namespace {
 
-std::span<const int32_t> rows_of(const std::vector<int32_t>& labels, const Ragged& rows, int i) {
+template <class T>
+std::span<const T> rows_of(const std::vector<T>& labels, const Ragged& rows, int i) {
   return std::span(labels).subspan(static_cast<size_t>(rows.begin(i)), static_cast<size_t>(rows.length(i)));
 }
 
-void append(std::vector<int32_t>& to, std::span<const int32_t> ids) {
-  to.insert(to.end(), ids.begin(), ids.end());
+template <class T>
+void append(std::vector<T>& to, std::span<const std::type_identity_t<T>> values) {
+  to.insert(to.end(), values.begin(), values.end());
 }
 
 /// Appends a sequence that consists of `first` and `rest`.
@@ -61,7 +64,11 @@ void check_choices(const Batch& batch) {
 /// Adds the labels of sample i, whose rows were added last.
 void add_labels(Batch& to, const Batch& from, int i) {
   const Ragged &rows = labelled_part(from), &new_rows = labelled_part(to);
-  if (from.label_rows.empty()) return append(to.labels, rows_of(from.labels, rows, i));
+  if (from.label_rows.empty()) {
+    append(to.labels, rows_of(from.labels, rows, i));
+    if (!from.label_weights.empty()) append(to.label_weights, rows_of(from.label_weights, rows, i));
+    return;
+  }
   const int moved = new_rows.begin(new_rows.sequences() - 1) - rows.begin(i);
   const auto first = std::ranges::lower_bound(from.label_rows, rows.begin(i));
   for (auto row = first; row != from.label_rows.end() && *row < rows.begin(i) + rows.length(i); ++row) {
@@ -175,6 +182,11 @@ BatchBuilder& BatchBuilder::label_sequence(int32_t label, float weight) {
   constexpr int32_t first = 0;
   batch_.label_weights.push_back(weight);
   return label_tokens(std::span(&first, 1), std::span(&label, 1));
+}
+
+BatchBuilder& BatchBuilder::weigh(float weight) {
+  batch_.label_weights.resize(batch_.labels.size(), weight);
+  return *this;
 }
 
 BatchBuilder& BatchBuilder::choose(RowRange tokens, std::span<const int32_t> labels) {

@@ -69,6 +69,8 @@ class BatchBuilder {
   BatchBuilder& label_tokens(std::span<const int32_t> tokens, std::span<const int32_t> labels);
   /// Adds the label of the source as a whole, which is there already.
   BatchBuilder& label_sequence(int32_t label, float weight = 1);
+  /// Gives this weight to the labels that were added after the last call; called for all samples or for none.
+  BatchBuilder& weigh(float weight);
   /// Says among which tokens of the source, which is there already, labels choose; `labels` count from the
   /// first of them and are those of the sample, or none.
   BatchBuilder& choose(RowRange tokens, std::span<const int32_t> labels = {});

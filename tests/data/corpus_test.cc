@@ -52,6 +52,45 @@ TEST_F(CorpusTest, SeveralCorporaInOrderSomeGzipped) {
   EXPECT_EQ(corpus.text.target, (Lines{"eins", "drei", "zwei"}));
 }
 
+/// A pair has the weight of its line, whatever is dropped before it, and its copies have it too.
+TEST_F(CorpusTest, PairsHaveTheWeightsOfTheirLines) {
+  CorpusFiles weighted = pair("one\n\nthree\nfour\nfive\n", "eins\nzwei\ndrei\nvier\nfünf\n"),
+              table = tsv("six\tsechs\n");
+  weighted.weights = folder_ / "w.gz";
+  write_gzip(weighted.weights, "2\n3\n0\n0.25\r\n1e-3 \n");
+  PairReader reader({weighted, table}, InvalidUtf8::error, {.capitals = 1});
+  std::vector<std::pair<std::string, float>> read;
+  for (std::string source, target; reader.next(source, target);) read.emplace_back(source, reader.weight());
+  const std::vector<std::pair<std::string, float>> expected{{"one", 2},     {"ONE", 2},      {"four", 0.25f},
+                                                            {"FOUR", 0.25f}, {"five", 1e-3f}, {"FIVE", 1e-3f},
+                                                            {"six", 1},      {"SIX", 1}};
+  EXPECT_EQ(read, expected);
+  EXPECT_EQ(reader.report().describe(), "10 pairs, 8 kept; dropped: 1 with an empty side, 1 of weight 0");
+  EXPECT_EQ(parse_corpus_report(to_json_text(reader.report()), "r").weightless, 1);
+}
+
+TEST_F(CorpusTest, FaultyWeightsAreNamedWithTheirLine) {
+  CorpusFiles weighted = pair("one\ntwo\n", "eins\nzwei\n");
+  weighted.weights = folder_ / "w";
+  for (const std::string fault :
+       {"nan", "inf", "-1", "1e-10", "2e9", "1e400", "", "one", "0,5", "1 2", "0x1", "+1"}) {
+    put("w", "1\n" + fault + "\n");
+    const std::string said = refusal({weighted});
+    EXPECT_TRUE(has(said, "w:2: the line is not the weight of a pair; expected a number from 1e-09 to ")) << said;
+  }
+  put("w", "1\n2\n3\n");
+  EXPECT_EQ(refusal({weighted}), folder_ / "w:3: " + folder_ / "a.en has no such line, only 2");
+  put("w", "1\n");
+  EXPECT_EQ(refusal({weighted}),
+            folder_ / "w: has 1 line, but " + folder_ / "a.en has more; there must be a weight for each line");
+  put("w", "0\n0\n");
+  EXPECT_TRUE(has(refusal({weighted}), "no pair of lines is left (2 pairs, 0 kept; dropped: 2 of weight 0)"));
+  EXPECT_TRUE(has(refusal({{.tsv = put("a.tmx", "<tmx/>"), .weights = weighted.weights}}),
+                  "a.tmx: a translation memory has no lines"));
+  weighted.weights = folder_ / "nowhere";
+  EXPECT_TRUE(has(refusal({weighted}), "nowhere"));
+}
+
 TEST_F(CorpusTest, PairsWithAnEmptySideAreDroppedAndCounted) {
   const Corpus corpus = read_corpus({pair("one\n\nthree\n \t\nfive\n", "eins\nzwei\n\n\nfünf\n")});
   EXPECT_EQ(corpus.text.source, (Lines{"one", "five"}));

@@ -73,6 +73,41 @@ TEST_F(TokenStore, DropsWhatIsAskedFor) {
             "7 pairs, 2 kept; dropped: 1 with an empty side, 1 too long, 1 too uneven, 2 repeated");
 }
 
+/// Each pair keeps its own weight when others are dropped; the weights are a part of the text.
+TEST_F(TokenStore, HoldsTheWeightsOfPairs) {
+  const std::string plain = write({}).hash;
+  EXPECT_FALSE(map_token_store(store_, {}).weights);
+  auto texts = texts_;
+  texts[0].weights = folder_ / "a.weights";
+  write_file_atomically(texts[0].weights, "0.5\n0\n7\n3\n8\n");
+  const auto write_weighted = [&](const TokenStoreOptions& options) {
+    return write_token_store(store_, texts, tokenizers_, options);
+  };
+  const auto weights = [&] {
+    const TokenCorpus corpus = map_token_store(store_, {});
+    std::vector<float> all;
+    for (int64_t i = 0; i < corpus.size(); ++i) all.push_back(corpus.weights[i]);
+    return all;
+  };
+  const TokenStoreRecord record = write_weighted({});
+  EXPECT_EQ(record.pairs, (std::vector<int64_t>{3, 2}));
+  EXPECT_EQ(record.files.size(), 4u);
+  EXPECT_EQ(weights(), (std::vector<float>{0.5f, 3, 8, 1, 1}));
+  EXPECT_EQ(map_token_store(store_, {}).weights.relative(1), 0.375f);
+  EXPECT_NE(record.hash, plain);
+  write_weighted({.encode = {.max_length = 5}, .drop_repeats = true});
+  EXPECT_EQ(weights(), (std::vector<float>{0.5f, 1}));
+  write_file_atomically(texts[0].weights, "0.5\n0\n7\n3\n9\n");
+  EXPECT_EQ(changed_files(texts, record.files).size(), 1u);
+  EXPECT_NE(error_message([&] { write_weighted({.expected_hash = record.hash}); }).find("is not the text"),
+            std::string::npos);
+  write_weighted({});
+  write_file_atomically(store_ + "/pair-weights.f32", std::string(16, '\0'));
+  EXPECT_NE(error_message([&] { map_token_store(store_, {}); }).find("is damaged"), std::string::npos);
+  write({});
+  EXPECT_FALSE(std::filesystem::exists(store_ + "/pair-weights.f32"));
+}
+
 TEST_F(TokenStore, NoticesThatTextHasChanged) {
   const TokenStoreRecord record = write({});
   EXPECT_TRUE(changed_files(texts_, record.files).empty());

@@ -70,6 +70,29 @@ TEST(BatchBuilder, LabelsSomeTokensOrWholeSequences) {
   expect_equal(token_parts[1], BatchBuilder().sample(1).source(Ids{5, 6}).label_tokens(Ids{1}, Ids{4}).take());
 }
 
+/// Parts and shares of a batch keep the weights.
+TEST(BatchBuilder, WeighsTheLabelsOfASample) {
+  const TargetEnds ends{.start = 1, .eos = 2};
+  const Batch batch = BatchBuilder()
+                          .source(Ids{5, 6})
+                          .teacher_forced(Ids{7, 8}, ends)
+                          .weigh(0.5f)
+                          .source(Ids{5})
+                          .teacher_forced(Ids{9}, ends)
+                          .weigh(2)
+                          .take();
+  EXPECT_EQ(batch.label_weights, (std::vector<float>{0.5f, 0.5f, 0.5f, 2, 2}));
+  EXPECT_EQ(batch.loss_weight(), 5.5);
+  const Batch second =
+      BatchBuilder().sample(1).source(Ids{5}).teacher_forced(Ids{9}, ends).weigh(2).take();
+  expect_equal(split(batch, 1)[1], second);
+  expect_equal(divide(batch, 2)[1], second);
+  EXPECT_THROW(
+      BatchBuilder().source(Ids{5}).teacher_forced(Ids{9}, ends).weigh(2).source(Ids{5}).teacher_forced(
+          Ids{9}, ends).take(),
+      Error);
+}
+
 TEST(BatchBuilder, ChoosesRowsOfEachSource) {
   const Batch batch = BatchBuilder()
                           .source(Ids{5, 6, 7, 8})

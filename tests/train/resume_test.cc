@@ -107,6 +107,7 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"data.valid", "x.en,x.de"},
           {"data.test", "x.en,x.de"},
           {"data.weights", "2"},
+          {"data.pair_weights", "x.weights"},
           {"data.invalid_utf8", "skip"},
           {"data.max_length", "5"},
           {"data.max_ratio", "5"},

@@ -141,7 +141,7 @@ void require_known(const CorpusReport& report) {
 }
 
 void read_training_text(TranslationData& result, const TranslationOptions& options, const TaskStart& start) {
-  const auto files = files_of(options.data, options.data.train, "data.train");
+  const auto files = training_files(options.data);
   const ParallelDataOptions& data = options.data;
   require(data.weights.empty() || data.weights.size() == files.size(),
           "data.weights has {}, but data.train {}; give one weight for each text",
@@ -153,7 +153,8 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   const std::string store = encoded_data_of(start);
   const auto record = stored_text(store);
   result.layout = given_layout(options, start);
-  const std::string settings = store_settings(options, start, result.layout) + languages_of_pairs(files);
+  const std::string settings = store_settings(options, start, result.layout) + languages_of_pairs(files) +
+                               (data.pair_weights.empty() ? "" : ", weights of pairs");
   if (is_stored(record, start, files, settings)) {
     verify_token_store(store, *record);
     result.record = *record;
@@ -216,6 +217,21 @@ TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOp
 std::vector<CorpusFiles> files_of(const ParallelDataOptions& data, const std::vector<std::string>& names,
                                   const std::string& key) {
   return corpus_files(names, key, data.source_language, data.target_language);
+}
+
+std::vector<CorpusFiles> training_files(const ParallelDataOptions& data) {
+  auto files = files_of(data, data.train, "data.train");
+  require(data.pair_weights.empty() || data.pair_weights.size() == files.size(),
+          "data.pair_weights has {}, but data.train {}; give one file of weights for each text",
+          counted(data.pair_weights.size(), "file"), counted(files.size(), "text"));
+  for (size_t i = 0; i < data.pair_weights.size(); ++i) {
+    require(!is_tmx(files[i].tsv),
+            "data.pair_weights: {} is a translation memory, whose pairs can't have weights; 'sixfold corpus "
+            "--clean' makes a .tsv file of it",
+            files[i].tsv);
+    files[i].weights = data.pair_weights[i];
+  }
+  return files;
 }
 
 std::optional<Tokenizers> given_tokenizers(const TranslationOptions& options) {

@@ -155,7 +155,7 @@ OptionNode TranslationConfig::read_stored(OptionNode stored) const {
 
 std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop) const {
   const ParallelDataOptions& data = options_.data;
-  return check_parallel({.train = files_of(data, data.train, "data.train"),
+  return check_parallel({.train = training_files(data),
                          .valid = files_of(data, data.valid, "data.valid"),
                          .test = files_of(data, data.test, "data.test"),
                          .invalid = data.invalid_utf8,
