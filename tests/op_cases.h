@@ -276,6 +276,16 @@ inline std::vector<OpCase> output_cases(const OpSizes& s) {
                    .gradients = Gradients::by_itself,
                    .row_by_row = false,
                    .goldens = {"cross_entropy_weighted"}});
+  cases.push_back({.name = "r_drop",
+                   .operands = {x, {"y", RowsOf::tokens, 0, s.d_model}, weight},
+                   .run =
+                       [](Context& context, const auto& a) {
+                         return ops::cross_entropy(context, a["x"], {a["weight"], {}}, a.ids,
+                                                   {.label_smoothing = 0.1, .r_drop = 5, .second = a["y"]});
+                       },
+                   .gradients = Gradients::by_itself,
+                   .row_by_row = false,
+                   .goldens = {"r_drop"}});
   for (const double smoothing : {0.0, 0.1})
     cases.push_back(
         {.name = smoothing > 0 ? "span_loss_smoothed" : "span_loss",

@@ -23,6 +23,25 @@ struct CrossEntropy {
   }
 };
 
+/// R-Drop (Liang et al. 2021, equation 3) for two rows of logits [rows, vocab] of each target: loss = the
+/// losses of `CrossEntropy` of both + alpha / 2 * (KL(p || q) + KL(q || p)), where p and q are their softmaxes,
+/// written to losses [1, rows]. If `gradient` is set, both logits are overwritten by the gradients of loss *
+/// scale. The loss of a row is multiplied by its weight if there are weights.
+struct RDrop {
+  static constexpr const char* name = "r_drop";
+  View first, second;
+  DeviceSpan<const int32_t> targets;
+  View losses;
+  double alpha = 0, smoothing = 0, scale = 1;
+  bool gradient = false;
+  DeviceSpan<const float> weights = {};  ///< [rows], or empty
+
+  void operands(auto&& visit) {
+    visit("first", first), visit("second", second), visit("targets", targets), visit("losses", losses),
+        visit("weights", weights);
+  }
+};
+
 /// out [1, rows] = log-probability of targets[r] under the softmax of row r of logits [rows, vocab].
 struct LogProbability {
   static constexpr const char* name = "log_probability";

@@ -113,7 +113,7 @@ bool PairReader::next_of_all(std::string& source, std::string& target, std::stri
     ++report_.empty;
     dropped = "empty-lines";
   } else if (weight_ == 0) {
-    ++report_.weightless;
+    ++report_.zero_weight;
     dropped = "zero-weight";
   } else {
     report_.replaced += !valid;

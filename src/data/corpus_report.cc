@@ -20,7 +20,7 @@ void each_field(Report& r, const Visitor& visit) {
   visit("read", r.read);
   visit("empty", r.empty);
   visit("invalid", r.invalid);
-  visit("weightless", r.weightless);
+  visit("zero_weight", r.zero_weight);
   visit("too_long", r.too_long);
   visit("uneven", r.uneven);
   visit("repeated", r.repeated);
@@ -56,7 +56,7 @@ std::string CorpusReport::describe() const {
   };
   mention(empty, "with an empty side");
   mention(invalid, "not valid UTF-8");
-  mention(weightless, "of weight 0");
+  mention(zero_weight, "of weight 0");
   mention(too_long, "too long");
   mention(uneven, "too uneven");
   mention(repeated, "repeated");
@@ -82,7 +82,7 @@ CorpusReport parse_corpus_report(const std::string& text, const std::string& whe
   CorpusReport report;
   each_field(report, [&](const char* name, auto& value) {
     // which older reports lack
-    const bool is_new = std::string_view(name).ends_with("_unknown") || name == std::string_view("weightless");
+    const bool is_new = std::string_view(name).ends_with("_unknown") || name == std::string_view("zero_weight");
     if (!is_new || object.has(name)) object.read(name, value);
   });
   require(std::ssize(report.source_lengths) == CorpusReport::longest + 1 &&

@@ -10,15 +10,15 @@ inline constexpr double most_unknown_share = 0.1;
 
 /// Statistics of a corpus: how many pairs were read, dropped and why, and histograms of their lengths.
 struct CorpusReport {
-  int64_t read = 0;      ///< all pairs
-  int64_t empty = 0;     ///< dropped: a side is blank
-  int64_t invalid = 0;   ///< dropped: a side was not valid UTF-8
-  int64_t weightless = 0;  ///< dropped: the weight is 0
-  int64_t too_long = 0;  ///< dropped: a side has too many tokens
-  int64_t uneven = 0;    ///< dropped: the ratio of the lengths is too large
-  int64_t repeated = 0;  ///< dropped: repeats an earlier pair
-  int64_t repeats = 0;   ///< pairs that repeat an earlier one, dropped or not
-  int64_t replaced = 0;  ///< kept after invalid UTF-8 was replaced by U+FFFD
+  int64_t read = 0;         ///< all pairs
+  int64_t empty = 0;        ///< dropped: a side is blank
+  int64_t invalid = 0;      ///< dropped: a side was not valid UTF-8
+  int64_t zero_weight = 0;  ///< dropped: the weight is 0
+  int64_t too_long = 0;     ///< dropped: a side has too many tokens
+  int64_t uneven = 0;       ///< dropped: the ratio of the lengths is too large
+  int64_t repeated = 0;     ///< dropped: repeats an earlier pair
+  int64_t repeats = 0;      ///< pairs that repeat an earlier one, dropped or not
+  int64_t replaced = 0;     ///< kept after invalid UTF-8 was replaced by U+FFFD
 
   static constexpr int64_t longest = 1024;  ///< all lengths from here on share one bin
   static constexpr int ratio_bins = 65;     ///< of log2(target / source), from -4 to 4 in steps of 1/8
@@ -29,7 +29,7 @@ struct CorpusReport {
   int64_t source_tokens = 0, target_tokens = 0;    ///< of the measured pairs, without end tokens
   int64_t source_unknown = 0, target_unknown = 0;  ///< of these, tokens that are not in the vocabulary
 
-  int64_t kept() const { return read - empty - invalid - weightless - too_long - uneven - repeated; }
+  int64_t kept() const { return read - empty - invalid - zero_weight - too_long - uneven - repeated; }
   /// Adds a pair with these lengths to the histograms.
   void measure(int64_t source, int64_t target);
   /// The centre of a bin of `ratios`, as target / source.

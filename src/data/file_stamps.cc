@@ -18,8 +18,10 @@ namespace fs = std::filesystem;
 std::vector<std::string> paths_of(const std::vector<CorpusFiles>& texts) {
   std::vector<std::string> paths;
   for (const CorpusFiles& text : texts)
-    for (const std::string& path : {text.source, text.target, text.tsv, text.weights})
+    for (const std::string& path : {text.source, text.target, text.tsv})
       if (!path.empty()) paths.push_back(path);
+  for (const CorpusFiles& text : texts)
+    if (!text.weights.empty()) paths.push_back(text.weights);
   return paths;
 }
 

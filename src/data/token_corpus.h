@@ -44,7 +44,8 @@ class IdSequences {
   std::shared_ptr<const Mapped> mapped_;  ///< null for a list in memory
 };
 
-/// The weights of the pairs of a corpus, in a mapped file of numbers [pairs] f32; without a file there are none.
+/// The weights of the pairs of a corpus, in a mapped file of numbers [pairs] f32; without a file there are
+/// none.
 class PairWeights {
  public:
   PairWeights() = default;

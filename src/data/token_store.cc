@@ -36,7 +36,8 @@ TokenCorpus map_corpus(const std::string& folder) {
 /// Writes encoded pairs into a folder.
 class CorpusWriter {
  public:
-  CorpusWriter(const std::string& folder, bool weighted) : source_(folder, "source"), target_(folder, "target") {
+  CorpusWriter(const std::string& folder, bool weighted)
+      : source_(folder, "source"), target_(folder, "target") {
     if (weighted) weights_.emplace(weights_of(folder));
   }
   void add(std::span<const int32_t> source, std::span<const int32_t> target, float weight) {
@@ -85,7 +86,7 @@ void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts
     record.report.read += reader.report().read;
     record.report.empty += reader.report().empty;
     record.report.invalid += reader.report().invalid;
-    record.report.weightless += reader.report().weightless;
+    record.report.zero_weight += reader.report().zero_weight;
     record.report.replaced += reader.report().replaced;
   }
   writer.commit();
@@ -221,8 +222,8 @@ TokenCorpus map_token_store(const std::string& folder, const std::vector<double>
 }
 
 bool is_token_store_file(std::string_view name) {
-  for (const char* known : {"source.ids", "source.offsets", "target.ids", "target.offsets", "corpus.json",
-                            "pair-weights.f32"})
+  for (const char* known :
+       {"source.ids", "source.offsets", "target.ids", "target.offsets", "corpus.json", "pair-weights.f32"})
     if (name == known) return true;
   return is_tokenizer_file(name);
 }

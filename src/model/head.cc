@@ -25,6 +25,7 @@ Tensor Head::loss(const Tensor& states, const Batch& batch, const ops::LossOptio
             choices_);
   ops::LossOptions weighted = options;
   if (!batch.label_weights.empty()) weighted.weights = context.numbers(batch.label_weights);
+  if (options.second) weighted.second = input(options.second, batch, context);
   return ops::cross_entropy(context, input(states, batch, context), output_, context.indices(batch.labels),
                             weighted);
 }

@@ -21,9 +21,9 @@ class Head {
   /// [labels, d_model]; without labels, or if they choose rows, one for each token; if the head pools, one for
   /// each sequence.
   virtual Tensor input(const Tensor& states, const Batch& batch, Context& context) const;
-  /// Section 5.4: the label-smoothed cross entropy, summed over the batch's labels, [1, 1] f64. If the context
-  /// records, this also computes the gradients of the states. Throws an input error for a label that there is
-  /// not.
+  /// Section 5.4: the label-smoothed cross entropy, summed over the batch's labels, [1, 1] f64; if `options`
+  /// has the states of a second pass, the loss of R-Drop. If the context records, this also computes the
+  /// gradients of the states. Throws an input error for a label that there is not.
   virtual Tensor loss(const Tensor& states, const Batch& batch, const ops::LossOptions& options,
                       Context& context) const;
 

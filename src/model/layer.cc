@@ -57,7 +57,8 @@ KeyValues TransformerLayer::project_memory(const Tensor& encoder_output, Context
 
 Stack::Stack(ParameterBuilder make, AttentionKind kind, const Architecture& a, bool cross_attention,
              const MixerFactory& mixer)
-    : scopes_(layer_scopes(std::string(name_of_enum(kind)), layer_count(a, kind))),
+    : kind_(kind),
+      scopes_(layer_scopes(std::string(name_of_enum(kind)), layer_count(a, kind))),
       distance_bias_(std::make_unique<const DistanceBias>(make, a, kind)),
       postprocess_embedding_(make.in("layernorm_embedding"), process_after_embedding(a), a),
       layers_(make_layers(make, kind, a, layer_count(a, kind), cross_attention, mixer)),
@@ -77,10 +78,12 @@ Tensor Stack::operator()(const Tensor& embedded, LayerContext& c) const {
     if (c.observer && c.observer->done()) return x;
     if (c.observer) c.observer->see_states(c.kind, c.layer, x);
     const auto index = static_cast<size_t>(c.layer);
+    if (leaves_out(index, c.context)) continue;
     Context::Scope scope(c.context, scopes_[index]);
     x = layers_[index](x, c);
   }
   if (c.observer) c.observer->see_states(c.kind, layers(), x);
+  if (x.same_as(first)) x = ops::scale(c.context, first, 1);  // `postprocess_top_` may overwrite it
   return postprocess_top_(x, first, c);
 }
 
@@ -90,7 +93,8 @@ std::vector<KeyValues> Stack::project_memory(const Tensor& encoder_output,
   std::vector<KeyValues> memory;
   for (size_t i = 0; i < layers_.size(); ++i) {
     Context::Scope scope(context, scopes_[i]);
-    KeyValues projected = layers_[i].project_memory(encoder_output, context);
+    KeyValues projected;
+    if (!leaves_out(i, context)) projected = layers_[i].project_memory(encoder_output, context);
     projected.pattern = pattern;
     memory.push_back(std::move(projected));
   }

@@ -54,15 +54,22 @@ class Stack {
   int layers() const { return static_cast<int>(layers_.size()); }
   /// The state that each layer keeps for a token in decoding.
   std::vector<StateShape> state() const;
-  /// embedded: [tokens, d_model] -> states [tokens, d_model].
+  /// embedded: [tokens, d_model] -> states [tokens, d_model]. A layer that the context leaves out is not
+  /// computed: its output is its input.
   Tensor operator()(const Tensor& embedded, LayerContext& c) const;
   /// Projects the encoder's output [source tokens, d_model] to keys and values for the cross-attention of each
-  /// layer. `pattern`: the source tokens that each target token attends to.
+  /// layer, but for those that the context leaves out. `pattern`: the source tokens that each target token
+  /// attends to.
   std::vector<KeyValues> project_memory(const Tensor& encoder_output,
                                         const std::shared_ptr<const ops::AttentionPattern>& pattern,
                                         Context& context) const;
 
  private:
+  bool leaves_out(size_t layer, const Context& context) const {
+    return context.leaves_out(static_cast<uint32_t>(kind_), static_cast<uint32_t>(layer));
+  }
+
+  AttentionKind kind_;
   std::vector<std::string> scopes_;  // names of the layers: "encoder.layers.0"
   std::unique_ptr<const DistanceBias> distance_bias_;
   ProcessSequence postprocess_embedding_;

@@ -198,7 +198,10 @@ Tensor Transformer::head_input(const Batch& batch, Context& context) const {
 }
 
 Tensor Transformer::loss(const Batch& batch, const ops::LossOptions& options, Context& context) const {
-  return head_->loss(states(batch, context), batch, options, context);
+  const Tensor first = states(batch, context);
+  ops::LossOptions both = options;
+  if (options.r_drop > 0) both.second = states(batch, context);
+  return head_->loss(first, batch, both, context);
 }
 
 void Transformer::pack() {

@@ -53,8 +53,10 @@ class Transformer {
   /// Returns the states that the head projects: one row for each label of the batch, [labels, d_model]; without
   /// labels, or if they choose rows, one for each row of `states`. A classifier has one for each sequence.
   Tensor head_input(const Batch& batch, Context& context) const;
-  /// Section 5.4: returns the label-smoothed cross entropy, summed over the batch's labels, [1, 1] f64. If the
-  /// context records, this also computes the gradients of the states; `Tape::backward` computes the others.
+  /// Section 5.4: returns the label-smoothed cross entropy, summed over the batch's labels, [1, 1] f64. With
+  /// `options.r_drop` the batch goes through the model twice, with other dropout, and it is the loss of both
+  /// passes (Liang et al. 2021, "R-Drop: Regularized Dropout for Neural Networks"). If the context records,
+  /// this also computes the gradients of the states; `Tape::backward` computes the others.
   Tensor loss(const Batch& batch, const ops::LossOptions& options, Context& context) const;
 
   /// Runs the encoder: source ids, or values of patches -> output [source tokens, d_model].

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/random.h"
 
 namespace sixfold {
 
@@ -60,6 +61,13 @@ Dropout Context::dropout(double probability, const TokenRows& rows) {
   dropout.module = dropouts_++;
   dropout.threshold = static_cast<uint32_t>(std::lround(probability * 65536));
   return dropout;
+}
+
+bool Context::leaves_out(uint32_t stack, uint32_t layer) const {
+  if (!recording() || seeds_.layer_drop == 0) return false;
+  constexpr uint32_t of_layers = 0xffffffff;  // no module of dropout has this number
+  return Philox::bits({layer, stack, 0, of_layers}, seeds_.seed, seeds_.update)[0] * 0x1p-32 <
+         seeds_.layer_drop;
 }
 
 void Context::record(const char* op, const Tensor& output, std::initializer_list<Tensor> reads,

@@ -38,9 +38,10 @@ struct BufferUpdate {
 /// decoding. For one thread at a time. The context must outlive `Tape::backward`, which refers to it.
 class Context {
  public:
-  /// The seeds of the random bits of dropout.
+  /// The seeds of the random bits of dropout, and the probability with which an update leaves a layer out.
   struct Seeds {
     uint32_t seed = 0, update = 0;
+    double layer_drop = 0;
   };
 
   /// A context without gradients and dropout.
@@ -70,6 +71,10 @@ class Context {
   /// Returns dropout with this probability for `rows`; without recording, dropout that does nothing. Each call
   /// counts as a module of its own, with its own random bits.
   Dropout dropout(double probability, const TokenRows& rows);
+
+  /// Whether this update leaves out a layer of a stack (Fan et al. 2019, "Reducing Transformer Depth on Demand
+  /// with Structured Dropout"); never without recording. The same for all parts and passes of an update.
+  bool leaves_out(uint32_t stack, uint32_t layer) const;
 
   /// Notes the change of a buffer. The buffer itself stays as it is, so that a forecast, a replay, or a step
   /// that is not applied changes nothing; `Replica::update` applies the changes.

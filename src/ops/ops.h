@@ -243,12 +243,14 @@ struct LossOptions {
   double label_smoothing = 0;
   double scale = 1;     ///< factor of the gradients: 1 / loss weight of the update
   Tensor weights = {};  ///< [1, n] f32: factors of the rows' losses; empty: 1
+  double r_drop = 0;    ///< alpha of R-Drop (`kernel::RDrop`)
+  Tensor second = {};   ///< [n, d_model]: of R-Drop, the states of a second pass; empty: none
 };
 
 /// Section 5.4: the sum over rows of the label-smoothed cross entropy of states [n, d_model] against targets (n
 /// ids from `Context::indices`): [1, 1] f64. It is computed in chunks of rows, so that the logits are never all
 /// in memory. If the context records, the gradients are computed at once for each chunk, while its logits are
-/// in memory, and added to those of the states.
+/// in memory, and added to those of the states. With `options.second` it is the loss of R-Drop of both passes.
 Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
                      const LossOptions& options);
 
@@ -260,7 +262,7 @@ struct RowChoices {
 /// Returns the sum of the label-smoothed cross entropies of choosing rows of states [n, d_model]: [1, 1] f64.
 /// weight [kinds, d_model] scores the rows; the softmax goes over the rows of one range (Devlin et al. 2019,
 /// section 4.2, whose kinds are start and end). Gradients are computed as `cross_entropy` does. Weights of the
-/// losses in `options` are not used.
+/// losses in `options` are not used, and a second pass is an input error.
 Tensor span_loss(Context& context, const Tensor& states, const Tensor& weight, const RowChoices& choices,
                  const LossOptions& options);
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "ops/check.h"
 #include "ops/ops.h"
@@ -27,29 +29,37 @@ class RecordedWeight {
   std::shared_ptr<PackedWeight> packed_;
 };
 
-/// Calls body(begin, count, logits of these rows) for each chunk of rows.
-void for_chunks(Context& context, const Tensor& states, const OutputWeights& output,
-                const std::function<void(int64_t, int64_t, View)>& body) {
+/// Calls body(begin, count, logits of these rows) for each chunk of rows of one or several states of one shape.
+void for_chunks(Context& context, std::span<const Tensor> passes, const OutputWeights& output,
+                const std::function<void(int64_t, int64_t, std::span<const View>)>& body) {
+  const Tensor& states = passes[0];
   check_shape("output", "weight", output.weight, -1, states.cols());
   if (output.bias) check_shape("output", "bias", output.bias, 1, output.weight.rows());
   const int64_t vocab = output.weight.rows(), rows = std::clamp<int64_t>(chunk_elements / vocab, 16, 1024);
   const int64_t chunks = (states.rows() + rows - 1) / rows;
   std::optional<RecordedWeight> recorded;
-  if (context.recording() && chunks > 1) recorded.emplace(context, output.weight, /*transposed=*/true);
-  Tensor logits = context.tensor(std::min(rows, std::max<int64_t>(states.rows(), 1)), vocab, states.dtype());
+  if (context.recording() && chunks * std::ssize(passes) > 1)
+    recorded.emplace(context, output.weight, /*transposed=*/true);
+  std::vector<Tensor> logits;
+  for (size_t pass = 0; pass < passes.size(); ++pass)
+    logits.push_back(
+        context.tensor(std::min(rows, std::max<int64_t>(states.rows(), 1)), vocab, states.dtype()));
   for (int64_t begin = 0; begin == 0 || begin < states.rows();
        begin += rows) {  // also once for no rows, to set gradients to zero
     const int64_t count = std::min(rows, states.rows() - begin);
-    const View chunk = logits.view().slice_rows(0, count);
-    kernel::Matmul product{.result = chunk,
-                           .a = states.view().slice_rows(begin, count),
-                           .b = output.weight.view(),
-                           .transpose_b = true,
-                           .epilogue = {.bias = output.bias.view()}};
-    if (recorded) product.packed_b = recorded->get();
-    if (!context.recording()) product.packed_b = output.weight.packed();
-    context.backend().run(product);
-    body(begin, count, chunk);
+    std::vector<View> chunks_of_passes;
+    for (size_t pass = 0; pass < passes.size(); ++pass) {
+      const View chunk = chunks_of_passes.emplace_back(logits[pass].view().slice_rows(0, count));
+      kernel::Matmul product{.result = chunk,
+                             .a = passes[pass].view().slice_rows(begin, count),
+                             .b = output.weight.view(),
+                             .transpose_b = true,
+                             .epilogue = {.bias = output.bias.view()}};
+      if (recorded) product.packed_b = recorded->get();
+      if (!context.recording()) product.packed_b = output.weight.packed();
+      context.backend().run(product);
+    }
+    body(begin, count, chunks_of_passes);
   }
 }
 
@@ -59,42 +69,57 @@ Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights
                      const LossOptions& options) {
   check_shape("cross_entropy", "targets", targets, 1, states.rows());
   if (options.weights) check_shape("cross_entropy", "weights", options.weights, 1, states.rows());
+  if (options.second) check_shape("cross_entropy", "second", options.second, states.rows(), states.cols());
   Backend& backend = context.backend();
   Tensor losses = context.tensor(1, states.rows(), states.dtype());
-  const auto weights = [&](int64_t begin, int64_t count) {
-    return options.weights ? options.weights.view().span<const float>().subspan(begin, count)
-                           : DeviceSpan<const float>();
-  };
-  const bool wants = context.track(losses, {states, output.weight, output.bias});
+  std::vector<Tensor> passes{states};
+  if (options.second) passes.push_back(options.second);
+  const bool wants = context.track(losses, {states, options.second, output.weight, output.bias});
   const auto grad_weight = wants ? context.gradient_of(output.weight) : Context::Slot{};
   const auto grad_bias = wants && output.bias ? context.gradient_of(output.bias) : Context::Slot{};
-  const auto grad_states = wants ? context.gradient_of(states) : Context::Slot{};
+  std::vector<Context::Slot> grad_states;
+  for (const Tensor& pass : passes) grad_states.push_back(wants ? context.gradient_of(pass) : Context::Slot{});
   std::optional<RecordedWeight> backward;
-  if (grad_states.view) backward.emplace(context, output.weight, /*transposed=*/false);
-  for_chunks(context, states, output, [&](int64_t begin, int64_t count, View logits) {
-    backend.run(kernel::CrossEntropy{.logits = logits,
-                                     .targets = targets.ids().subspan(begin, count),
-                                     .losses = losses.view().slice_cols(begin, count),
-                                     .smoothing = options.label_smoothing,
-                                     .scale = options.scale,
-                                     .gradient = wants,
-                                     .weights = weights(begin, count)});
-    if (!wants) return;
-    const View x = states.view().slice_rows(begin, count);
-    if (grad_weight.view)
-      backend.run(kernel::Matmul{.result = grad_weight.view,
-                                 .a = logits,
-                                 .b = x,
-                                 .transpose_a = true,
-                                 .accumulate = grad_weight.accumulate || begin > 0});
-    if (grad_bias.view)
-      backend.run(kernel::ColumnSum{grad_bias.view, logits, grad_bias.accumulate || begin > 0});
-    if (grad_states.view)
-      backend.run(kernel::Matmul{.result = grad_states.view.slice_rows(begin, count),
-                                 .a = logits,
-                                 .b = output.weight.view(),
-                                 .accumulate = grad_states.accumulate,
-                                 .packed_b = backward->get()});
+  if (std::ranges::any_of(grad_states, [](const Context::Slot& slot) { return static_cast<bool>(slot.view); }))
+    backward.emplace(context, output.weight, /*transposed=*/false);
+  for_chunks(context, passes, output, [&](int64_t begin, int64_t count, std::span<const View> logits) {
+    kernel::CrossEntropy loss{.logits = logits[0],
+                              .targets = targets.ids().subspan(begin, count),
+                              .losses = losses.view().slice_cols(begin, count),
+                              .smoothing = options.label_smoothing,
+                              .scale = options.scale,
+                              .gradient = wants};
+    if (options.weights) loss.weights = options.weights.view().span<const float>().subspan(begin, count);
+    if (options.second)
+      backend.run(kernel::RDrop{.first = logits[0],
+                                .second = logits[1],
+                                .targets = loss.targets,
+                                .losses = loss.losses,
+                                .alpha = options.r_drop,
+                                .smoothing = loss.smoothing,
+                                .scale = loss.scale,
+                                .gradient = wants,
+                                .weights = loss.weights});
+    else
+      backend.run(loss);
+    for (size_t pass = 0; wants && pass < passes.size(); ++pass) {
+      const bool later = begin > 0 || pass > 0;
+      const View x = passes[pass].view().slice_rows(begin, count);
+      if (grad_weight.view)
+        backend.run(kernel::Matmul{.result = grad_weight.view,
+                                   .a = logits[pass],
+                                   .b = x,
+                                   .transpose_a = true,
+                                   .accumulate = grad_weight.accumulate || later});
+      if (grad_bias.view)
+        backend.run(kernel::ColumnSum{grad_bias.view, logits[pass], grad_bias.accumulate || later});
+      if (grad_states[pass].view)
+        backend.run(kernel::Matmul{.result = grad_states[pass].view.slice_rows(begin, count),
+                                   .a = logits[pass],
+                                   .b = output.weight.view(),
+                                   .accumulate = grad_states[pass].accumulate,
+                                   .packed_b = backward->get()});
+    }
   });
   Tensor sum = context.tensor(1, 1, DType::f64);
   backend.run(kernel::Sum{sum.view(), losses.view()});
@@ -105,8 +130,8 @@ Tensor log_probability(Context& context, const Tensor& states, const OutputWeigh
                        const Tensor& targets) {
   check_shape("log_probability", "targets", targets, 1, states.rows());
   Tensor out = context.tensor(states.rows(), 1, states.dtype());
-  for_chunks(context, states, output, [&](int64_t begin, int64_t count, View logits) {
-    context.backend().run(kernel::LogProbability{out.view().slice_rows(begin, count), logits,
+  for_chunks(context, {&states, 1}, output, [&](int64_t begin, int64_t count, std::span<const View> logits) {
+    context.backend().run(kernel::LogProbability{out.view().slice_rows(begin, count), logits[0],
                                                  targets.ids().subspan(begin, count)});
   });
   return out;
@@ -152,8 +177,8 @@ Candidates top_k(Context& context, const Tensor& states, const OutputWeights& ou
           output.weight.rows());
   Tensor ids = context.tensor(states.rows(), k, DType::i32),
          log_probs = context.tensor(states.rows(), k, DType::f32);
-  for_chunks(context, states, output, [&](int64_t begin, int64_t count, View logits) {
-    context.backend().run(kernel::TopK{.logits = logits,
+  for_chunks(context, {&states, 1}, output, [&](int64_t begin, int64_t count, std::span<const View> logits) {
+    context.backend().run(kernel::TopK{.logits = logits[0],
                                        .k = k,
                                        .ids = ids.view().slice_rows(begin, count),
                                        .log_probs = log_probs.view().slice_rows(begin, count),

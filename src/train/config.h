@@ -128,6 +128,7 @@ struct TrainingOptions {
   double minutes = 0;
   uint64_t seed = 1;
   float label_smoothing = 0.1f;
+  double r_drop = 0, layer_drop = 0;
   float clip_norm = 0;
   int accumulate = 1;
   int shards = 0;
@@ -152,6 +153,15 @@ inline void visit(OptionVisitor& v, TrainingOptions& o) {
   v.field("seed", o.seed, "random seed");
   v.field("label_smoothing", o.label_smoothing,
           "probability that is spread evenly over all tokens of the vocabulary", from_to_below(0, 1));
+  v.field(
+      "r_drop", o.r_drop,
+      "R-Drop: compute each batch twice with other dropout, and add this factor times the divergence of the "
+      "two predictions to the loss (usual 1 to 5); 0: off",
+      at_least(0));
+  v.field(
+      "layer_drop", o.layer_drop,
+      "probability with which an update leaves out a layer of the encoder or the decoder (usual 0.1 to 0.2)",
+      from_to_below(0, 1));
   v.field("clip_norm", o.clip_norm, "clip the global gradient norm to this; 0: off", at_least(0));
   v.field("accumulate", o.accumulate, "number of batches whose gradients are accumulated for one update",
           at_least(1));

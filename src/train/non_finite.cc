@@ -27,7 +27,8 @@ std::optional<NonFiniteReport> replay_batch(const Replay& replay, const Batch& b
   });
   Context context(backend, arena, tape, replay.seeds);
   const Tensor loss = replay.task.loss(
-      replay.model, batch, {.label_smoothing = replay.label_smoothing, .scale = loss_scale}, context);
+      replay.model, batch,
+      {.label_smoothing = replay.label_smoothing, .scale = loss_scale, .r_drop = replay.r_drop}, context);
   if (diverged) return diverged;
   if (!std::isfinite(loss.item(*backend)))
     return NonFiniteReport{"output", "cross_entropy", /*backward=*/false, {}, {}};

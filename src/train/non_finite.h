@@ -27,6 +27,7 @@ struct Replay {
   const Transformer& model;
   Context::Seeds seeds;
   double label_smoothing;
+  double r_drop = 0;
 };
 
 /// Repeats the step of an update and returns the first op whose result or gradient is not finite. Overwrites

@@ -68,7 +68,8 @@ std::string Recovery::find_cause(const StepResult& step, const RepeatUpdate& rep
     report = find_non_finite({.task = task_,
                               .model = replica_.model(),
                               .seeds = seeds,
-                              .label_smoothing = options_.train.label_smoothing},
+                              .label_smoothing = options_.train.label_smoothing,
+                              .r_drop = options_.train.r_drop},
                              batches);
   });
   // The process that has the sample finds the cause.

@@ -46,7 +46,7 @@ Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const Train
                                                  trained_, options.distributed.wire,
                                                  Optimizer::owns_whole_weights(options.optimizer))),
       optimizer_(backend_, trained_, options.optimizer, options.train.ema_decay, exchange_),
-      label_smoothing_(options.train.label_smoothing),
+      loss_{.label_smoothing = options.train.label_smoothing, .r_drop = options.train.r_drop},
       clip_norm_(options.train.clip_norm) {
   for (const Parameter& buffer : model_.buffers()) {
     const Tensor& now = buffer.tensor;
@@ -134,8 +134,9 @@ void Replica::run_part(const Batch& part, double loss_weight, Context::Seeds see
   for (const Parameter& parameter : trained_) holders_.push_back(parameter.tensor.holders());
   Tape tape;
   Context context(backend_, arena_, tape, seeds);
-  const Tensor loss =
-      task_.loss(model_, part, {.label_smoothing = label_smoothing_, .scale = 1 / loss_weight}, context);
+  ops::LossOptions how = loss_;
+  how.scale = 1 / loss_weight;
+  const Tensor loss = task_.loss(model_, part, how, context);
   backend_->run(kernel::Sum{loss_sum, loss.view(), /*accumulate=*/true});
   if (last)
     backward_with_exchange(tape);

@@ -89,7 +89,8 @@ class Replica {
   std::vector<int64_t> holders_;    ///< of each trained weight, while no tape holds it
   std::vector<double> statistics_;  ///< of the parts of the batch, for buffers
   std::vector<Staged> staged_;
-  double label_smoothing_, clip_norm_;
+  ops::LossOptions loss_;
+  double clip_norm_;
 };
 
 }  // namespace sixfold

@@ -119,7 +119,7 @@ const std::vector<Condition>& conditions() {
       {precision, "the precision", {"train.precision"}},
       {instruction_set, "the instruction set", {}},
       {version, "the version of Sixfold", {}},
-      {text, "the training text", {"data.train"}},
+      {text, "the training text", {"data.train", "data.pair_weights"}},
       {validation, "the validation data", {"data.", "validation.", "tokenizer.", "start.model", "image."}},
       {tokenizer, "the tokenizer", {"tokenizer.", "data.", "start.model"}},
       {shards, "the number of shards of a batch", {"train.shards"}},
@@ -146,11 +146,11 @@ RunConditions conditions_of(const TaskConfig& config, const std::string& run, bo
 
 std::string text_condition_of_new_run(const TaskConfig& config) {
   const OptionNode options = run_options(config);
-  const OptionNode* const files = options.find_path("data.train");
-  if (!files) return {};
   std::string hashes;
   try {
-    for (const auto& [none, file] : files->children) hashes += stamp_of(file.text).hash;
+    for (const char* key : {"data.train", "data.pair_weights"})  // in the order of `stamps_of`
+      if (const OptionNode* const files = options.find_path(key))
+        for (const auto& [none, file] : files->children) hashes += stamp_of(file.text).hash;
   } catch (const Error&) {  // training will say so
     return {};
   }

@@ -110,8 +110,8 @@ TrainOutcome Trainer::run() {
     const double waited = stream_->seconds_waited();
     Update batches(*stream_);
     state_.position = batches.after();
-    const Context::Seeds seeds{static_cast<uint32_t>(options_.train.seed),
-                               static_cast<uint32_t>(state_.update)};
+    const Context::Seeds seeds{static_cast<uint32_t>(options_.train.seed), static_cast<uint32_t>(state_.update),
+                               options_.train.layer_drop};
     const StepResult step = replica_.gradients(batches, seeds);
     state_.sums.waited += stream_->seconds_waited() - waited;
     const Verdict verdict = judge(step, options_, state_);
@@ -170,6 +170,10 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
   plan_.begin(state_, start_.stops_changed, folder_.log());
   for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
   for (const std::string& advice : config_.advice()) log_warning("{}", advice);
+  const ModelConfig& model = task_->model_config();
+  if (options_.train.r_drop > 0 && model.dropout + model.attention_dropout + model.activation_dropout == 0)
+    log_warning(
+        "train.r_drop has no effect without dropout, since both passes are the same; set model.dropout higher");
   stream_ = stream_of(batcher_);
   progress_.emplace(processes_.is_root() ? folder_.log() : "", state_, request_.entry);
   for (const PlannedEnd& end : state_.plan)

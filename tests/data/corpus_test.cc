@@ -61,12 +61,12 @@ TEST_F(CorpusTest, PairsHaveTheWeightsOfTheirLines) {
   PairReader reader({weighted, table}, InvalidUtf8::error, {.capitals = 1});
   std::vector<std::pair<std::string, float>> read;
   for (std::string source, target; reader.next(source, target);) read.emplace_back(source, reader.weight());
-  const std::vector<std::pair<std::string, float>> expected{{"one", 2},     {"ONE", 2},      {"four", 0.25f},
+  const std::vector<std::pair<std::string, float>> expected{{"one", 2},      {"ONE", 2},      {"four", 0.25f},
                                                             {"FOUR", 0.25f}, {"five", 1e-3f}, {"FIVE", 1e-3f},
                                                             {"six", 1},      {"SIX", 1}};
   EXPECT_EQ(read, expected);
   EXPECT_EQ(reader.report().describe(), "10 pairs, 8 kept; dropped: 1 with an empty side, 1 of weight 0");
-  EXPECT_EQ(parse_corpus_report(to_json_text(reader.report()), "r").weightless, 1);
+  EXPECT_EQ(parse_corpus_report(to_json_text(reader.report()), "r").zero_weight, 1);
 }
 
 TEST_F(CorpusTest, FaultyWeightsAreNamedWithTheirLine) {
@@ -76,7 +76,8 @@ TEST_F(CorpusTest, FaultyWeightsAreNamedWithTheirLine) {
        {"nan", "inf", "-1", "1e-10", "2e9", "1e400", "", "one", "0,5", "1 2", "0x1", "+1"}) {
     put("w", "1\n" + fault + "\n");
     const std::string said = refusal({weighted});
-    EXPECT_TRUE(has(said, "w:2: the line is not the weight of a pair; expected a number from 1e-09 to ")) << said;
+    EXPECT_TRUE(has(said, "w:2: the line is not the weight of a pair; expected a number from 1e-09 to "))
+        << said;
   }
   put("w", "1\n2\n3\n");
   EXPECT_EQ(refusal({weighted}), folder_ / "w:3: " + folder_ / "a.en has no such line, only 2");

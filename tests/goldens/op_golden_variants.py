@@ -326,3 +326,20 @@ def later_cases():
         {"states": q, "head_weight": weight},
     )
     case("scale", lambda x: x * 0.125, {"x": normal(7, 5)})
+    r_drop_case()
+
+
+def r_drop_case():
+    """The loss of the published code of R-Drop (fairseq's reg_label_smoothed_cross_entropy), alpha = 5."""
+    targets = ids(7, 13)
+
+    def loss(x, y, weight):
+        p, q = (F.log_softmax(states @ weight.T, dim=-1) for states in (x, y))
+        divergence = F.kl_div(p, q.exp(), reduction="sum") + F.kl_div(q, p.exp(), reduction="sum")
+        losses = [
+            F.cross_entropy(states @ weight.T, targets.long(), reduction="sum", label_smoothing=0.1)
+            for states in (x, y)
+        ]
+        return sum(losses) + 5 * divergence / 2
+
+    case("r_drop", loss, {"x": normal(7, 5), "y": normal(7, 5), "weight": normal(13, 5)}, targets=targets)

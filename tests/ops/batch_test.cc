@@ -83,14 +83,17 @@ TEST(BatchBuilder, WeighsTheLabelsOfASample) {
                           .take();
   EXPECT_EQ(batch.label_weights, (std::vector<float>{0.5f, 0.5f, 0.5f, 2, 2}));
   EXPECT_EQ(batch.loss_weight(), 5.5);
-  const Batch second =
-      BatchBuilder().sample(1).source(Ids{5}).teacher_forced(Ids{9}, ends).weigh(2).take();
+  const Batch second = BatchBuilder().sample(1).source(Ids{5}).teacher_forced(Ids{9}, ends).weigh(2).take();
   expect_equal(split(batch, 1)[1], second);
   expect_equal(divide(batch, 2)[1], second);
-  EXPECT_THROW(
-      BatchBuilder().source(Ids{5}).teacher_forced(Ids{9}, ends).weigh(2).source(Ids{5}).teacher_forced(
-          Ids{9}, ends).take(),
-      Error);
+  EXPECT_THROW(BatchBuilder()
+                   .source(Ids{5})
+                   .teacher_forced(Ids{9}, ends)
+                   .weigh(2)
+                   .source(Ids{5})
+                   .teacher_forced(Ids{9}, ends)
+                   .take(),
+               Error);
 }
 
 TEST(BatchBuilder, ChoosesRowsOfEachSource) {

@@ -107,6 +107,47 @@ TEST(CrossEntropy, GivesTheSameGradientsInChunksAsRowByRow) {
   }
 }
 
+/// Two equal passes do not diverge: the loss is twice that of one, and so are the gradients. Exchanging the
+/// passes exchanges their gradients.
+TEST(RDrop, IsTwiceTheLossWherePassesAreEqual) {
+  for (const Machine& machine : output_machines()) {
+    Output o(machine, 1500, 3, 7);
+    struct Result {
+      double loss;
+      HostMatrix first, second, weight;
+    };
+    const auto run = [&](const Tensor& first, const Tensor& second, double alpha) {
+      const auto fresh = [&](const Tensor& tensor) {
+        Tensor copy = tensor_of(o.host(tensor), *machine.backend, o.arena, machine.dtype);
+        copy.set_requires_grad(true);
+        return copy;
+      };
+      Tape tape;
+      Context context(machine.backend, o.arena, tape, {});
+      const Tensor a = fresh(first), b = second ? fresh(second) : Tensor(), weight = fresh(o.weights.weight);
+      const Tensor loss = ops::cross_entropy(context, a, {weight, {}}, o.targets,
+                                             {.label_smoothing = 0.1, .r_drop = alpha, .second = b});
+      return Result{loss.item(*machine.backend), o.host(a.gradient()), b ? o.host(b.gradient()) : HostMatrix(),
+                    o.host(weight.gradient())};
+    };
+    const Result one = run(o.states, {}, 0), equal = run(o.states, o.states, 50);
+    EXPECT_NEAR(equal.loss, 2 * one.loss, 1e-6 * one.loss) << machine.name;
+    expect_close(equal.first, one.first, 1e-5, machine.name);
+    expect_close(equal.second, one.first, 1e-5, machine.name);
+    HostMatrix twice = one.weight;
+    for (double& value : twice.values) value *= 2;
+    expect_close(equal.weight, twice, 1e-5, machine.name);
+    HostMatrix moved = o.host(o.states);
+    for (double& value : moved.values) value = 1.5 * value + 0.25;
+    const Tensor other = tensor_of(moved, *machine.backend, o.arena, machine.dtype);
+    const Result there = run(o.states, other, 3), back = run(other, o.states, 3);
+    EXPECT_GT(there.loss, run(o.states, other, 0).loss + 1) << machine.name;
+    EXPECT_NEAR(there.loss, back.loss, 1e-6 * there.loss) << machine.name;
+    expect_close(there.first, back.second, 1e-5, machine.name);
+    expect_close(there.second, back.first, 1e-5, machine.name);
+  }
+}
+
 TEST(CrossEntropy, OfNoRowsHasNoGradient) {
   for (const Machine& machine : output_machines()) {
     Output o(machine, 0, 3, 7);

@@ -79,9 +79,9 @@ TEST_F(Rerank, AddsTheScoresOfTheOtherModel) {
   std::vector<NBestLine> usual = before;
   std::ranges::stable_sort(usual, {},
                            [](const NBestLine& line) { return std::pair(line.index, line.text.empty()); });
-  const std::vector<NBestLine> weightless = read(rerank("--weight 0 --format moses --threads 2").text);
-  ASSERT_EQ(weightless.size(), usual.size());
-  for (size_t i = 0; i < usual.size(); ++i) EXPECT_EQ(weightless[i].text, usual[i].text) << i;
+  const std::vector<NBestLine> zero_weight = read(rerank("--weight 0 --format moses --threads 2").text);
+  ASSERT_EQ(zero_weight.size(), usual.size());
+  for (size_t i = 0; i < usual.size(); ++i) EXPECT_EQ(zero_weight[i].text, usual[i].text) << i;
 }
 
 TEST_F(Rerank, LinesWithoutTranslationsStayEmpty) {

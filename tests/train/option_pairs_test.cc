@@ -64,6 +64,8 @@ std::vector<std::vector<Settings>> kinds_of_settings() {
       {{"train.ema_decay=0.9"}},
       {{"train.accumulate=2"}},
       {{"train.clip_norm=0.5"}},
+      {{"train.r_drop=2"}},
+      {{"train.layer_drop=0.5"}},
       {{"train.average_last=2"}},
       {{"train.on_spike=rollback", "train.spike_factor=1.5"}},
       {{"data.micro_batch_tokens=20"}},

@@ -127,6 +127,8 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"train.minutes", "7"},
           {"train.seed", "7"},
           {"train.label_smoothing", "0.3"},
+          {"train.r_drop", "3"},
+          {"train.layer_drop", "0.3"},
           {"train.clip_norm", "3"},
           {"train.accumulate", "3"},
           {"train.shards", "3"},

@@ -73,6 +73,22 @@ TEST_F(RunConditionsTest, OtherFilesUnderTheSameNamesAreFound) {
   EXPECT_EQ(differing(options_, first, options_, trained("text")), (Names{"text", "tokenizer"}));
 }
 
+TEST_F(RunConditionsTest, WeightsOfPairsAreAPartOfTheText) {
+  const RunConditions first = trained("a");
+  const std::string text = read_file(folder_ / "train.a");
+  std::string weights;
+  for (int64_t line = 0; line < std::ranges::count(text, '\n'); ++line) weights += line % 2 ? "1\n" : "2\n";
+  write_file_atomically(folder_ / "weights", weights);
+  TranslationOptions weighted = options_;
+  weighted.data.pair_weights = {folder_ / "weights"};
+  const std::string planned = text_condition_of_new_run(TranslationConfig(weighted));
+  std::swap(options_, weighted);
+  const RunConditions second = trained("b");
+  EXPECT_EQ(second.at("text"), planned);
+  EXPECT_NE(second.at("text"), first.at("text"));
+  EXPECT_EQ(differing(weighted, first, options_, second), Names()) << "the key states it";
+}
+
 TEST_F(RunConditionsTest, SeveralShardsAreACondition) {
   const RunConditions first = trained("a");
   TranslationOptions divided = options_;

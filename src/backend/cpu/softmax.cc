@@ -22,6 +22,16 @@ HWY_INLINE RowSum sum_row(const float* x, int64_t n) {
   return {largest, sum_of_exponentials(x, n, largest)};
 }
 
+/// The cross entropy of a row, with its target and label smoothing.
+HWY_INLINE float smoothed_loss(const float* x, int64_t n, const RowSum& sum, int32_t target, float smoothing) {
+  const Floats d;
+  auto total = hn::Zero(d);
+  over_vectors(n,
+               [&](int64_t i, const auto& load, const auto&) HWY_ATTR { total = hn::Add(total, load(x + i)); });
+  const float mean = sum_lanes(total) / static_cast<float>(n);
+  return sum.log() - (1 - smoothing) * x[target] - smoothing * mean;
+}
+
 void cross_entropy_rows(const kernel::CrossEntropy& p, int64_t begin, int64_t end) {
   const Floats d;
   const int64_t n = p.logits.cols;
@@ -31,11 +41,7 @@ void cross_entropy_rows(const kernel::CrossEntropy& p, int64_t begin, int64_t en
     float* x = p.logits.row<float>(r);
     const int32_t target = p.targets.data[r];
     const auto sum = sum_row(x, n);
-    auto total = hn::Zero(d);
-    over_vectors(
-        n, [&](int64_t i, const auto& load, const auto&) HWY_ATTR { total = hn::Add(total, load(x + i)); });
-    const float mean = sum_lanes(total) / static_cast<float>(n);
-    p.losses.as<float>()[r] = weight * (sum.log() - (1 - smoothing) * x[target] - smoothing * mean);
+    p.losses.as<float>()[r] = weight * smoothed_loss(x, n, sum, target, smoothing);
     if (!p.gradient) continue;
     const auto by = hn::Set(d, scale / sum.sum), even = hn::Set(d, scale * smoothing / static_cast<float>(n));
     const auto largest = hn::Set(d, sum.largest);
@@ -43,6 +49,64 @@ void cross_entropy_rows(const kernel::CrossEntropy& p, int64_t begin, int64_t en
       store(hn::MulSub(exponential(hn::Sub(load(x + i), largest)), by, even), x + i);
     });
     x[target] -= scale * (1 - smoothing);
+  }
+}
+
+/// A row of logits and what its softmax is computed from.
+struct SoftmaxRow {
+  SoftmaxRow(float* row, int64_t n) : x(row), sum(sum_row(row, n)), log(sum.log()) {}
+  HWY_INLINE Vector probability(Vector values) const {
+    const Floats d;
+    return hn::Mul(exponential(hn::Sub(values, hn::Set(d, sum.largest))), hn::Set(d, 1 / sum.sum));
+  }
+  HWY_INLINE Vector log_probability(Vector values) const { return hn::Sub(values, hn::Set(Floats(), log)); }
+
+  float* x;
+  RowSum sum;
+  float log;
+};
+
+/// KL(a || b)
+HWY_INLINE float divergence(const SoftmaxRow& a, const SoftmaxRow& b, int64_t n) {
+  const Floats d;
+  const auto term = [&](Vector x, Vector y) HWY_ATTR {
+    return hn::Mul(a.probability(x), hn::Sub(a.log_probability(x), b.log_probability(y)));
+  };
+  auto sum = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) sum = hn::Add(sum, term(hn::LoadU(d, a.x + i), hn::LoadU(d, b.x + i)));
+  if (i < n) {
+    const auto mask = hn::FirstN(d, static_cast<size_t>(n - i));
+    sum = hn::Add(sum, hn::IfThenElseZero(mask, term(load_first(a.x + i, n - i), load_first(b.x + i, n - i))));
+  }
+  return sum_lanes(sum);
+}
+
+void r_drop_rows(const kernel::RDrop& k, int64_t begin, int64_t end) {
+  const Floats d;
+  const int64_t n = k.first.cols;
+  const float smoothing = static_cast<float>(k.smoothing), half = static_cast<float>(k.alpha / 2);
+  for (int64_t r = begin; r < end; ++r) {
+    const float weight = k.weights ? k.weights.data[r] : 1, scale = static_cast<float>(k.scale) * weight;
+    const int32_t target = k.targets.data[r];
+    const SoftmaxRow a(k.first.row<float>(r), n), b(k.second.row<float>(r), n);
+    const float from_a = divergence(a, b, n), from_b = divergence(b, a, n);
+    k.losses.as<float>()[r] =
+        weight * (smoothed_loss(a.x, n, a.sum, target, smoothing) +
+                  smoothed_loss(b.x, n, b.sum, target, smoothing) + half * (from_a + from_b));
+    if (!k.gradient) continue;
+    const auto even = hn::Set(d, smoothing / static_cast<float>(n)), by = hn::Set(d, scale),
+               share = hn::Set(d, half), kl_a = hn::Set(d, from_a), kl_b = hn::Set(d, from_b);
+    over_vectors(n, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
+      const auto x = load(a.x + i), y = load(b.x + i);
+      const auto p = a.probability(x), q = b.probability(y), excess = hn::Sub(p, q),
+                 difference = hn::Sub(a.log_probability(x), b.log_probability(y));
+      const auto of_a = hn::MulAdd(p, hn::Sub(difference, kl_a), excess),
+                 of_b = hn::NegMulAdd(q, hn::Add(difference, kl_b), hn::Neg(excess));
+      store(hn::Mul(by, hn::MulAdd(share, of_a, hn::Sub(p, even))), a.x + i);
+      store(hn::Mul(by, hn::MulAdd(share, of_b, hn::Sub(q, even))), b.x + i);
+    });
+    for (float* x : {a.x, b.x}) x[target] -= scale * (1 - smoothing);
   }
 }
 
@@ -97,6 +161,7 @@ namespace sixfold {
 namespace {
 
 HWY_EXPORT(cross_entropy_rows);
+HWY_EXPORT(r_drop_rows);
 HWY_EXPORT(log_probability_rows);
 HWY_EXPORT(top_k_rows);
 
@@ -105,6 +170,12 @@ HWY_EXPORT(top_k_rows);
 void CpuBackend::compute(const kernel::CrossEntropy& p) {
   split(p.logits.rows, p.logits.cols * 4, [&](int64_t begin, int64_t end, int) {
     HWY_DYNAMIC_DISPATCH(cross_entropy_rows)(p, begin, end);
+  });
+}
+
+void CpuBackend::compute(const kernel::RDrop& k) {
+  split(k.first.rows, k.first.cols * 8, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(r_drop_rows)(k, begin, end);
   });
 }
 

@@ -28,6 +28,42 @@ void compute(const kernel::CrossEntropy& e) {
   });
 }
 
+void compute(const kernel::RDrop& k) {
+  const int64_t vocabulary = k.first.cols;
+  const double each = k.smoothing / static_cast<double>(vocabulary);
+  with_type(k.first.dtype, [&]<class T>(T) {
+    for (int64_t r = 0; r < k.first.rows; ++r) {
+      T* rows[] = {k.first.row<T>(r), k.second.row<T>(r)};
+      const double logsumexps[] = {log_sum_exp(rows[0], vocabulary), log_sum_exp(rows[1], vocabulary)};
+      const double weight = k.weights ? static_cast<double>(k.weights.data[r]) : 1;
+      // of a row: log-probability of an id, and its difference from that by the other row
+      const auto log_probability = [&](int row, int64_t id) { return rows[row][id] - logsumexps[row]; };
+      const auto difference = [&](int row, int64_t id) {
+        return log_probability(row, id) - log_probability(1 - row, id);
+      };
+      double loss = 0, divergences[] = {0, 0};  // KL(row || other row)
+      for (int64_t id = 0; id < vocabulary; ++id) {
+        const double wanted = each + (id == k.targets.data[r] ? 1 - k.smoothing : 0);
+        for (const int row : {0, 1}) {
+          loss -= wanted * log_probability(row, id);
+          divergences[row] += std::exp(log_probability(row, id)) * difference(row, id);
+        }
+      }
+      loss += k.alpha / 2 * (divergences[0] + divergences[1]);
+      k.losses.as<T>()[r] = static_cast<T>(loss * weight);
+      for (int64_t id = 0; k.gradient && id < vocabulary; ++id) {
+        const double wanted = each + (id == k.targets.data[r] ? 1 - k.smoothing : 0);
+        double gradients[2];
+        for (const int row : {0, 1}) {
+          const double p = std::exp(log_probability(row, id)), q = std::exp(log_probability(1 - row, id));
+          gradients[row] = p - wanted + k.alpha / 2 * (p * (difference(row, id) - divergences[row]) + p - q);
+        }
+        for (const int row : {0, 1}) rows[row][id] = static_cast<T>(gradients[row] * k.scale * weight);
+      }
+    }
+  });
+}
+
 void compute(const kernel::LogProbability& k) {
   with_type(k.logits.dtype, [&]<class T>(T) {
     for (int64_t r = 0; r < k.logits.rows; ++r) {

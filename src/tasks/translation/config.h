@@ -51,9 +51,10 @@ inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
           "test text, given in the same way, which is only compared with the others by sixfold check");
   v.field("weights", o.weights,
           "for each text of train, how often an epoch uses each of its pairs; empty: once", at_least(0));
-  v.field("pair_weights", o.pair_weights,
-          "for each text of train, a file with the weight of each pair in the loss, a number in each line; each "
-          "may be gzipped; 0 leaves a pair out; empty: 1 each");
+  v.field(
+      "pair_weights", o.pair_weights,
+      "for each text of train, a file with the weight of each pair in the loss, a number in each line; each "
+      "may be gzipped; 0 leaves a pair out; empty: 1 each");
   v.field("invalid_utf8", o.invalid_utf8,
           "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
   v.field("max_length", o.max_length, "drop pairs with more tokens than this on a side", at_least(1));
