@@ -8,7 +8,7 @@ namespace sixfold {
 
 /// The text of a block: of a paragraph, heading, item or cell.
 struct MarkdownLeaf {
-  std::vector<TextPart> parts;  ///< none if it is not understood; it is not translated then
+  std::vector<PieceRange> parts;  ///< none if it is not understood; it is not translated then
   /// What a translation keeps: links with their targets, images, code and HTML, sorted.
   std::vector<std::string> spans;
   std::vector<std::string> emphases;  ///< sorted; those without words are left out of a translation

@@ -23,11 +23,11 @@ class LeafReader {
   }
 
   /// Returns nothing if it does not understand a mark.
-  std::vector<TextPart> read() {
+  std::vector<PieceRange> read() {
     find_begin();
     for (i_ = 0; i_ < tokens_.size() && understood_; ++i_) read_token(tokens_[i_]);
     if (!understood_ || !open_.empty()) return {};
-    for (TextPart& part : parts_)
+    for (PieceRange& part : parts_)
       if (part.kind == PieceKind::open && part.partner == Piece::none) part.kind = PieceKind::boundary;
     return std::move(parts_);
   }
@@ -119,9 +119,9 @@ class LeafReader {
     at_ = token.end;
   }
 
-  TextPart& add(PieceKind kind, size_t end) {
+  PieceRange& add(PieceKind kind, size_t end) {
     understood_ = understood_ && at_ <= end && end <= bytes_.size();
-    return parts_.emplace_back(TextPart{kind, at_, end});
+    return parts_.emplace_back(PieceRange{kind, at_, end});
   }
 
   /// A line end with white space around it and signs of quotations behind it.
@@ -282,7 +282,7 @@ class LeafReader {
   const std::vector<Token>& tokens_;
   EmptyLines& empty_lines_;
   std::vector<size_t> next_texts_;  // where the first text from each token on begins
-  std::vector<TextPart> parts_;
+  std::vector<PieceRange> parts_;
   std::vector<Open> open_;  // spans, outermost first
   std::vector<Open> html_;  // elements; `size` is the number of spans around them
   size_t at_ = 0, i_ = 0;   // the byte behind the last part; the token
@@ -291,7 +291,7 @@ class LeafReader {
 
 }  // namespace
 
-std::vector<TextPart> find_markdown_parts(std::string_view bytes, const std::vector<MarkdownToken>& tokens,
+std::vector<PieceRange> find_markdown_parts(std::string_view bytes, const std::vector<MarkdownToken>& tokens,
                                           EmptyLines& empty_lines) {
   return LeafReader(bytes, tokens, empty_lines).read();
 }

@@ -49,10 +49,10 @@ void PieceList::add_line(size_t begin, size_t end) {
   if (last < end) add(PieceKind::space, last, end);
 }
 
-void PieceList::add(std::span<const TextPart> parts) {
+void PieceList::add(std::span<const PieceRange> parts) {
   std::vector<size_t> added(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) {
-    const TextPart& part = parts[i];
+    const PieceRange& part = parts[i];
     if (part.kind == PieceKind::text) {
       add_text(part.begin, part.end, part.keeps_space);
     } else if (part.begin < part.end) {

@@ -43,7 +43,7 @@ struct Piece {
 using Pieces = std::vector<Piece>;
 
 /// A part of a text as it becomes pieces.
-struct TextPart {
+struct PieceRange {
   PieceKind kind;
   size_t begin, end;
   size_t partner = Piece::none;  ///< its index among the parts
@@ -69,7 +69,7 @@ class PieceList {
   /// Adds text as white space, text and white space. If white space is kept, each line is a text of its own.
   void add_text(size_t begin, size_t end, bool keeps_space);
   /// Adds the parts of a text that have bytes.
-  void add(std::span<const TextPart> parts);
+  void add(std::span<const PieceRange> parts);
   void make_partners(size_t open, size_t close);
   /// Replaces all pieces from index `first` on by one of this kind if they are boundaries. Returns whether they
   /// are.

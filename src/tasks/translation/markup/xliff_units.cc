@@ -126,7 +126,7 @@ class PartFinder {
   PartFinder(const MarkupSource& source, const Xliff& xliff, size_t element, size_t shift)
       : source_(source), xliff_(xliff), element_(element), shift_(shift) {}
 
-  std::vector<TextPart> find() {
+  std::vector<PieceRange> find() {
     const auto& events = xliff_.xml.events;
     for (size_t i = xliff_.starts[element_] + 1; i < xliff_.ends[element_]; ++i) {
       const XmlEvent& event = events[i];
@@ -139,7 +139,7 @@ class PartFinder {
       else
         add(event.kind == XmlEvent::Kind::note ? PieceKind::mark : PieceKind::boundary, event);
     }
-    for (TextPart& part : parts_)
+    for (PieceRange& part : parts_)
       if (part.kind == PieceKind::open && part.partner == Piece::none) part.kind = PieceKind::mark;
     return std::move(parts_);
   }
@@ -148,7 +148,7 @@ class PartFinder {
   std::string_view bytes(const XmlEvent& event) const {
     return source_.bytes.substr(event.begin + shift_, event.end - event.begin);
   }
-  TextPart& add(PieceKind kind, const XmlEvent& event) {
+  PieceRange& add(PieceKind kind, const XmlEvent& event) {
     parts_.push_back({kind, event.begin + shift_, event.end + shift_});
     return parts_.back();
   }
@@ -234,7 +234,7 @@ class PartFinder {
   const MarkupSource& source_;
   const Xliff& xliff_;
   size_t element_, shift_;
-  std::vector<TextPart> parts_;
+  std::vector<PieceRange> parts_;
   std::map<std::string, size_t> open_;  // the parts of codes that have not ended
   std::vector<size_t> nested_;          // the parts of codes, outermost first, some of which have ended
   std::set<size_t> ended_;              // the parts of codes that have
