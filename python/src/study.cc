@@ -53,7 +53,9 @@ class AllStates final : public AttentionObserver {
   AllStates(const Batch& batch, Backend& backend) : batch_(batch), backend_(backend) {}
 
   bool wants(AttentionKind, int) const override { return true; }
-  void see(AttentionKind kind, int layer, const Tensor& weights) override {
+  void see(AttentionKind kind, int layer, const ops::AttentionInputs& inputs,
+           const ops::AttentionPattern& pattern, Context& context) override {
+    const Tensor weights = ops::attention_weights(context, inputs, pattern);
     const IdBatch& queries = kind == AttentionKind::encoder ? batch_.source : batch_.target;
     attention_.push_back({kind, layer, queries.rows.tokens(), weights.cols(), weights.to_floats(backend_)});
   }

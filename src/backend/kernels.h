@@ -376,11 +376,11 @@ class KernelCall {
                const kernel::GatherRows*, const kernel::Embed*, const kernel::EmbedGradient*,
                const kernel::ResidualNorm*, const kernel::ResidualNormGradient*, const kernel::BatchNorm*,
                const kernel::BatchNormGradient*, const kernel::Attention*, const kernel::AttentionGradient*,
-               const kernel::CrossEntropy*, const kernel::RDrop*, const kernel::LogProbability*,
-               const kernel::TopK*, const kernel::Adam*, const kernel::Sgd*, const kernel::Adafactor*,
-               const kernel::Sum*, const kernel::BlockSquares*, const kernel::RecurrentStep*,
-               const kernel::RecurrentStepGradient*, const kernel::LastRows*, const kernel::Gate*,
-               const kernel::GateGradient*, const kernel::Unfold*, const kernel::Fold*,
+               const kernel::CrossEntropy*, const kernel::RDrop*, const kernel::LinkLoss*,
+               const kernel::LogProbability*, const kernel::TopK*, const kernel::Adam*, const kernel::Sgd*,
+               const kernel::Adafactor*, const kernel::Sum*, const kernel::BlockSquares*,
+               const kernel::RecurrentStep*, const kernel::RecurrentStepGradient*, const kernel::LastRows*,
+               const kernel::Gate*, const kernel::GateGradient*, const kernel::Unfold*, const kernel::Fold*,
                const kernel::Depthwise*, const kernel::DepthwiseWeightGradient*,
                const kernel::LinearRecurrence*, const kernel::LinearRecurrenceGradient*>
       kernel_;

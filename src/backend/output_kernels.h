@@ -42,6 +42,22 @@ struct RDrop {
   }
 };
 
+/// The loss of attention that should follow links (Garg et al. 2019, "Jointly Learning to Align and Translate
+/// with Transformer Models", equation 5): for each query the cross entropy of the mean of the heads' weights
+/// against its row of `wanted`, times `factor`, written to losses [1, queries]. `gradient`, unless it is empty,
+/// is overwritten by the gradients of loss * scale for the weights. A mean below 1e-9 counts as 1e-9.
+struct LinkLoss {
+  static constexpr const char* name = "link_loss";
+  View weights;  ///< [queries, heads * keys]: the keys of a head beside each other
+  View wanted;   ///< [queries, keys]
+  View losses, gradient = {};
+  double factor = 1, scale = 1;
+
+  void operands(auto&& visit) {
+    visit("weights", weights), visit("wanted", wanted), visit("losses", losses), visit("gradient", gradient);
+  }
+};
+
 /// out [1, rows] = log-probability of targets[r] under the softmax of row r of logits [rows, vocab].
 struct LogProbability {
   static constexpr const char* name = "log_probability";

@@ -9,6 +9,7 @@
 #include "base/plural.h"
 #include "base/trim.h"
 #include "text/utf8.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -28,10 +29,12 @@ void check_files(const std::vector<CorpusFiles>& files) {
       require_readable(f.source);
       require_readable(f.target);
     }
-    if (f.weights.empty()) continue;
-    require(!is_tmx(f.tsv), "{}: a translation memory has no lines, so it can't have the weights of {}", f.tsv,
-            f.weights);
-    require_readable(f.weights);
+    for (const std::string& beside : {f.weights, f.alignments}) {
+      if (beside.empty()) continue;
+      require(!is_tmx(f.tsv), "{}: a translation memory has no lines to which those of {} could belong", f.tsv,
+              beside);
+      require_readable(beside);
+    }
   }
 }
 
@@ -46,6 +49,12 @@ float weight_of(const std::string& line, const LineReader& reader) {
           "pair out",
           reader.place(), least, most);
   return static_cast<float>(weight);
+}
+
+WordLinks links_of(const std::string& line, const LineReader& reader) {
+  RatedLinks rated = parse_word_links(line, reader.place());
+  rated.sure.insert(rated.sure.end(), rated.possible.begin(), rated.possible.end());
+  return std::move(rated.sure);
 }
 
 }  // namespace
@@ -90,6 +99,7 @@ bool PairReader::next(std::string& source, std::string& target) {
   if (!copies_.empty()) {
     std::tie(source, target) = std::move(copies_.front());
     copies_.erase(copies_.begin());
+    if (count_words(source) != source_words_) links_.clear();  // a word of one letter was left out
     ++report_.read;
     return true;
   }
@@ -97,7 +107,9 @@ bool PairReader::next(std::string& source, std::string& target) {
   do
     if (!next_of_all(source, target, dropped)) return false;
   while (!dropped.empty());
+  check_links(source, target);
   copies_ = made_.of(source, target);
+  if (!copies_.empty()) source_words_ = count_words(source);
   return true;
 }
 
@@ -122,10 +134,11 @@ bool PairReader::next_of_all(std::string& source, std::string& target, std::stri
 }
 
 bool PairReader::read_line_pair(std::string& source, std::string& target, bool& valid) {
-  for (;; source_.reset(), target_.reset(), weights_.reset(), memory_.reset(), ++text_) {
+  for (;; source_.reset(), target_.reset(), weights_.reset(), alignments_.reset(), memory_.reset(), ++text_) {
     if (text_ == files_.size()) return false;
     const CorpusFiles& files = files_[text_];
     weight_ = 1;
+    links_.clear();
     if (is_tmx(files.tsv)) {
       if (!memory_)
         memory_ = std::make_unique<TmxReader>(files.tsv, files.source_language, files.target_language);
@@ -136,6 +149,7 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
       source_ = std::make_unique<LineReader>(files.tsv.empty() ? files.source : files.tsv);
       if (files.tsv.empty()) target_ = std::make_unique<LineReader>(files.target);
       if (!files.weights.empty()) weights_ = std::make_unique<LineReader>(files.weights);
+      if (!files.alignments.empty()) alignments_ = std::make_unique<LineReader>(files.alignments);
     }
     const bool has_source = source_->next(source), has_target = target_ ? target_->next(target) : has_source;
     if (has_source != has_target) {
@@ -145,7 +159,11 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
           "{} has {} but {} has {}; line n of one file must be the translation of line n of the other",
           files.source, counted(source_->line_number(), "line"), files.target, target_->line_number());
     }
-    if (weights_) read_weight(files, has_source);
+    std::string beside;
+    if (weights_ && read_beside(*weights_, files.weights, "a weight", has_source, beside))
+      weight_ = weight_of(beside, *weights_);
+    if (alignments_ && read_beside(*alignments_, files.alignments, "an alignment", has_source, beside))
+      links_ = links_of(beside, *alignments_);
     if (!has_source) {
       require(source_->line_number() > 0, "{}: is empty; expected one sentence on each line",
               target_ ? files.source : files.tsv);
@@ -165,15 +183,25 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
   }
 }
 
-void PairReader::read_weight(const CorpusFiles& files, bool has_pair) {
-  std::string line;
-  const bool has_weight = weights_->next(line);
-  const std::string text = files.tsv.empty() ? files.source : files.tsv;
-  require(has_weight || !has_pair, "{}: has {}, but {} has more; there must be a weight for each line",
-          files.weights, counted(weights_->line_number(), "line"), text);
-  require(has_pair || !has_weight, "{}: {} has no such line, only {}", weights_->place(), text,
+/// Reads the line that belongs to the pair, if there is one, from a file beside the text.
+bool PairReader::read_beside(LineReader& reader, const std::string& name, const char* what, bool has_pair,
+                             std::string& line) const {
+  const bool has_line = reader.next(line);
+  const std::string& text = files_[text_].tsv.empty() ? files_[text_].source : files_[text_].tsv;
+  require(has_line || !has_pair, "{}: has {}, but {} has more; there must be {} for each line", name,
+          counted(reader.line_number(), "line"), text, what);
+  require(has_pair || !has_line, "{}: {} has no such line, only {}", reader.place(), text,
           source_->line_number());
-  if (has_pair) weight_ = weight_of(line, *weights_);
+  return has_pair;
+}
+
+void PairReader::check_links(const std::string& source, const std::string& target) const {
+  if (links_.empty()) return;
+  const size_t sources = count_words(source), targets = count_words(target);
+  for (const auto& [a, b] : links_)
+    require(static_cast<size_t>(a) < sources && static_cast<size_t>(b) < targets,
+            "{}: the link {}-{} leads beyond the words of the pair, {} and {}", alignments_->place(), a, b,
+            sources, targets);
 }
 
 /// Returns whether the line is valid, perhaps after replacing invalid bytes.

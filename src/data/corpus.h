@@ -11,6 +11,7 @@
 #include "data/lines.h"
 #include "data/made_pairs.h"
 #include "data/tmx.h"
+#include "text/word_links.h"
 
 namespace sixfold {
 
@@ -22,6 +23,8 @@ struct CorpusFiles {
   std::string source_language = {}, target_language = {};  ///< of the pairs of TMX
   /// A file with the weight of each pair, a number in each line; empty: 1 each. TMX can't have one.
   std::string weights = {};
+  /// A file with the links between the words of each pair (`parse_word_links`); empty: none.
+  std::string alignments = {};
 };
 
 /// Pairs of lines: `target[i]` is the translation of `source[i]`.
@@ -39,8 +42,9 @@ struct Corpus {
 
 /// Reads the pairs of parallel texts, one after the other. Pairs with a blank side or the weight 0 are dropped,
 /// as are those that are not valid UTF-8 if `invalid` says so. Throws an input error with file and line if a
-/// file is missing, the two sides or the weights have different numbers of lines, a line of a TSV file has no
-/// second column, a weight is none, text is not valid UTF-8, or a gzip stream is damaged, and as `TmxReader`.
+/// file is missing, the two sides, weights or alignments have different numbers of lines, a line of a TSV file
+/// has no second column, a weight is none, text is not valid UTF-8, or a gzip stream is damaged, and as
+/// `TmxReader`.
 class PairReader {
  public:
   /// Checks that all files exist and may be read, before any is read.
@@ -54,6 +58,8 @@ class PairReader {
   bool next_of_all(std::string& source, std::string& target, std::string_view& dropped);
   /// The weight of the pair that was read last; 1 if its text has no weights.
   float weight() const { return weight_; }
+  /// The links between its words, sure and possible ones alike; none if its text has no alignments.
+  const WordLinks& links() const { return links_; }
   /// The statistics of the pairs that were read so far.
   const CorpusReport& report() const { return report_; }
   /// The share of all bytes that was read, from 0 to 1.
@@ -63,18 +69,22 @@ class PairReader {
 
  private:
   bool read_line_pair(std::string& source, std::string& target, bool& valid);
-  void read_weight(const CorpusFiles& files, bool has_pair);
+  bool read_beside(LineReader& reader, const std::string& name, const char* what, bool has_pair,
+                   std::string& line) const;
+  void check_links(const std::string& source, const std::string& target) const;
   bool make_valid(std::string& line, const LineReader& reader) const;
 
   std::vector<CorpusFiles> files_;
   InvalidUtf8 invalid_;
   MadePairs made_;
   std::vector<std::pair<std::string, std::string>> copies_;  ///< of the last pair, to be given in order
+  size_t source_words_ = 0;                                  ///< of the pair of which they are copies
   CorpusReport report_;
   size_t text_ = 0;
-  std::unique_ptr<LineReader> source_, target_;  ///< of the current text; a TSV file uses only the first
-  std::unique_ptr<LineReader> weights_;          ///< of the current text; null: it has none
+  std::unique_ptr<LineReader> source_, target_;       ///< of the current text; a TSV file uses only the first
+  std::unique_ptr<LineReader> weights_, alignments_;  ///< of the current text; null: it has none
   float weight_ = 1;
+  WordLinks links_;
   std::unique_ptr<TmxReader> memory_;  ///< the current text, if it is TMX
 };
 

@@ -20,8 +20,9 @@ std::vector<std::string> paths_of(const std::vector<CorpusFiles>& texts) {
   for (const CorpusFiles& text : texts)
     for (const std::string& path : {text.source, text.target, text.tsv})
       if (!path.empty()) paths.push_back(path);
-  for (const CorpusFiles& text : texts)
-    if (!text.weights.empty()) paths.push_back(text.weights);
+  for (const auto beside : {&CorpusFiles::weights, &CorpusFiles::alignments})
+    for (const CorpusFiles& text : texts)
+      if (!(text.*beside).empty()) paths.push_back(text.*beside);
   return paths;
 }
 

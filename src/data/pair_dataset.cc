@@ -1,5 +1,9 @@
 #include "data/pair_dataset.h"
 
+#include <algorithm>
+
+#include "text/token_words.h"
+
 namespace sixfold {
 
 namespace {
@@ -65,9 +69,10 @@ void PairDataset::add(int64_t sample, int64_t epoch, BatchBuilder& batch) const 
 void PairDataset::add_pair(int64_t sample, int64_t epoch, BatchBuilder& batch) const {
   if (dropout_.rate == 0 && !source_sampler_) {
     batch.source(corpus_.source[sample]).teacher_forced(corpus_.target[sample], ends_);
-    return;
+    return add_links(sample, corpus_.source[sample], corpus_.target[sample], batch);
   }
-  std::vector<int32_t> read = source_of(sample, epoch);
+  const std::vector<int32_t> source = source_of(sample, epoch);
+  std::vector<int32_t> read = source;
   const std::vector<int32_t> target = target_of(sample, epoch);
   std::vector<int32_t> input = target;
   const std::span<const int32_t> text = text_of_source(read);
@@ -76,6 +81,34 @@ void PairDataset::add_pair(int64_t sample, int64_t epoch, BatchBuilder& batch) c
   dropout_.apply(std::span(input).subspan(layout_.target_start.size()), tokenizers_.target->unk(), of_target,
                  sample, epoch);
   batch.source(read).teacher_forced(target, input, ends_);
+  add_links(sample, source, target, batch);
+}
+
+/// A token of the target has the links of its word, to all tokens of the other word. The row that has read the
+/// token before it predicts it.
+void PairDataset::add_links(int64_t sample, std::span<const int32_t> source, std::span<const int32_t> target,
+                            BatchBuilder& batch) const {
+  if (corpus_.links.size() == 0 || corpus_.links[sample].empty()) return;
+  const std::span<const int32_t> source_text = text_of_source(source),
+                                 target_text = target.subspan(layout_.target_start.size());
+  const std::vector<int> source_words = words_of_tokens(*tokenizers_.source, source_text),
+                         target_words = words_of_tokens(*tokenizers_.target, target_text);
+  const auto first_source = source_text.data() - source.data(),
+             first_target = target_text.data() - target.data();
+  const std::span<const int32_t> links = corpus_.links[sample];
+  std::vector<Batch::Link> of_tokens;
+  for (size_t i = 0; i + 1 < links.size(); i += 2) {
+    const auto [source_begin, source_end] =
+        std::equal_range(source_words.begin(), source_words.end(), links[i]);
+    const auto [target_begin, target_end] =
+        std::equal_range(target_words.begin(), target_words.end(), links[i + 1]);
+    for (auto t = target_begin; t != target_end; ++t)
+      for (auto s = source_begin; s != source_end; ++s)
+        of_tokens.push_back({static_cast<int32_t>(first_target + (t - target_words.begin())),
+                             static_cast<int32_t>(first_source + (s - source_words.begin()))});
+  }
+  std::ranges::sort(of_tokens);
+  batch.link(of_tokens);
 }
 
 SampleDescription PairDataset::describe(int64_t sample) const {

@@ -38,6 +38,8 @@ class PairDataset : public Dataset {
 
  private:
   void add_pair(int64_t sample, int64_t epoch, BatchBuilder& batch) const;
+  void add_links(int64_t sample, std::span<const int32_t> source, std::span<const int32_t> target,
+                 BatchBuilder& batch) const;
   std::vector<int32_t> source_of(int64_t sample, int64_t epoch) const;
   std::vector<int32_t> target_of(int64_t sample, int64_t epoch) const;
   /// The tokens that stand for the text of a source.

@@ -71,6 +71,8 @@ struct TokenCorpus {
   int32_t target_eos = 0;
   std::vector<EpochOrder::Part> mixture = {};  ///< the corpora that it consists of, in order; empty: one corpus
   PairWeights weights = {};
+  /// The links between the words of each pair: source word, target word, source word, and so on; empty: none.
+  IdSequences links = {};
 
   int64_t size() const { return source.size(); }
   std::vector<EpochOrder::Part> parts() const {

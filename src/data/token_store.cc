@@ -24,62 +24,79 @@ IdSequences map_side(const std::string& folder, const std::string& side) {
 
 std::string weights_of(const std::string& folder) { return folder + "/pair-weights.f32"; }
 
+bool has_links(const std::string& folder) { return fs::exists(folder + "/links.ids"); }
+
 /// Maps what `CorpusWriter` wrote.
 TokenCorpus map_corpus(const std::string& folder) {
   TokenCorpus corpus;
   corpus.source = map_side(folder, "source");
   corpus.target = map_side(folder, "target");
   if (fs::exists(weights_of(folder))) corpus.weights = PairWeights(weights_of(folder));
+  if (has_links(folder)) corpus.links = map_side(folder, "links");
   return corpus;
 }
+
+/// What a pair may have besides its texts.
+struct Beside {
+  float weight = 1;
+  std::vector<int32_t> links = {};
+};
 
 /// Writes encoded pairs into a folder.
 class CorpusWriter {
  public:
-  CorpusWriter(const std::string& folder, bool weighted)
+  CorpusWriter(const std::string& folder, bool weighted, bool linked)
       : source_(folder, "source"), target_(folder, "target") {
     if (weighted) weights_.emplace(weights_of(folder));
+    if (linked) links_.emplace(folder, "links");
   }
-  void add(std::span<const int32_t> source, std::span<const int32_t> target, float weight) {
+  void add(std::span<const int32_t> source, std::span<const int32_t> target, float weight,
+           std::span<const int32_t> links) {
     source_.add(source);
     target_.add(target);
     if (weights_) weights_->write(std::as_bytes(std::span(&weight, 1)));
+    if (links_) links_->add(links);
   }
   void commit() {
     source_.commit();
     target_.commit();
     if (weights_) weights_->commit();
+    if (links_) links_->commit();
   }
 
  private:
   SequenceWriter source_, target_;
   std::optional<AtomicFile> weights_;
+  std::optional<SequenceWriter> links_;
 };
 
-bool has_weights(const std::vector<CorpusFiles>& texts) {
-  return std::ranges::any_of(texts, [](const CorpusFiles& text) { return !text.weights.empty(); });
+bool any_has(const std::vector<CorpusFiles>& texts, std::string CorpusFiles::*file) {
+  return std::ranges::any_of(texts, [&](const CorpusFiles& text) { return !(text.*file).empty(); });
 }
 
 /// Encodes all pairs and counts those of each text.
 void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts, const Tokenizers& tokenizers,
                 const TokenStoreOptions& options, RepeatFinder& repeats, TokenStoreRecord& record) {
-  CorpusWriter writer(folder, has_weights(texts));
+  CorpusWriter writer(folder, any_has(texts, &CorpusFiles::weights), any_has(texts, &CorpusFiles::alignments));
   record.pairs.assign(texts.size(), 0);
   ReadingProgress progress("encoding the text");
   for (size_t i = 0; i < texts.size(); ++i) {
     PairReader reader({texts[i]}, options.invalid, options.made);
-    std::deque<float> weights;  // of the pairs that were read and not yet encoded, from pair `first` on
+    std::deque<Beside> beside;  // of the pairs that were read and not yet encoded, from pair `first` on
     int64_t first = 0;
     const auto next = [&](std::string& source, std::string& target) {
       if (options.stop && options.stop->load() != 0) throw Cancelled();
       progress.tell([&] { return reader.part_read(); });
       const bool more = reader.next(source, target);
-      if (more) weights.push_back(reader.weight());
-      return more;
+      if (!more) return false;
+      beside.push_back({.weight = reader.weight()});
+      for (const auto& [from, to] : reader.links())
+        beside.back().links.insert(beside.back().links.end(), {from, to});
+      return true;
     };
     encode_pairs(next, tokenizers, options.encode, record.report, [&](int64_t pair, auto source, auto target) {
-      for (; first < pair; ++first) weights.pop_front();
-      writer.add(source, target, weights.front());
+      for (; first < pair; ++first) beside.pop_front();
+      writer.add(source, target, beside.front().weight, beside.front().links);
       repeats.add(hash_of(std::as_bytes(source), hash_of(std::as_bytes(target))));
       ++record.pairs[i];
     });
@@ -100,13 +117,15 @@ bool equal(const TokenCorpus& corpus, int64_t a, int64_t b) {
 /// Writes the corpus again without repeated pairs.
 void drop(const std::string& folder, const std::vector<bool>& repeated, TokenStoreRecord& record) {
   const TokenCorpus all = map_corpus(folder);
-  CorpusWriter writer(folder, static_cast<bool>(all.weights));
+  const bool linked = all.links.size() > 0;
+  CorpusWriter writer(folder, static_cast<bool>(all.weights), linked);
   int64_t pair = 0;
   for (int64_t& pairs : record.pairs) {
     const int64_t end = pair + pairs;
     for (pairs = 0; pair < end; ++pair) {
       if (repeated[static_cast<size_t>(pair)]) continue;
-      writer.add(all.source[pair], all.target[pair], all.weights ? all.weights[pair] : 1);
+      writer.add(all.source[pair], all.target[pair], all.weights ? all.weights[pair] : 1,
+                 linked ? all.links[pair] : std::span<const int32_t>());
       ++pairs;
     }
   }
@@ -119,6 +138,8 @@ std::string hash_of_ids(const std::string& folder) {
   for (const char* name : {"source.ids", "source.offsets", "target.ids", "target.offsets"})
     hashes += stamp_of(folder + "/" + name).hash;
   if (fs::exists(weights_of(folder))) hashes += stamp_of(weights_of(folder)).hash;
+  if (has_links(folder))
+    for (const char* name : {"links.ids", "links.offsets"}) hashes += stamp_of(folder + "/" + name).hash;
   return hash_hex(hashes);
 }
 
@@ -216,14 +237,15 @@ TokenCorpus map_token_store(const std::string& folder, const std::vector<double>
     pairs += record.pairs[i];
   }
   require(pairs == corpus.size() && pairs == corpus.target.size() &&
-              (!corpus.weights || pairs == corpus.weights.size()),
+              (!corpus.weights || pairs == corpus.weights.size()) &&
+              (corpus.links.size() == 0 || pairs == corpus.links.size()),
           "{}: is damaged; remove it, and it will be created again", folder);
   return corpus;
 }
 
 bool is_token_store_file(std::string_view name) {
-  for (const char* known :
-       {"source.ids", "source.offsets", "target.ids", "target.offsets", "corpus.json", "pair-weights.f32"})
+  for (const char* known : {"source.ids", "source.offsets", "target.ids", "target.offsets", "corpus.json",
+                            "pair-weights.f32", "links.ids", "links.offsets"})
     if (name == known) return true;
   return is_tokenizer_file(name);
 }

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <thread>
 
 #include "base/error.h"
+#include "base/threads.h"
 #include "text/words.h"
 
 namespace sixfold {
@@ -251,20 +251,16 @@ void WordAligner::expect(Model model, int64_t i, Posteriors& result) const {
 }
 
 void WordAligner::over_pairs(Model model, const std::function<void(int64_t, const Posteriors&)>& body) const {
-  constexpr int64_t block = 256;
-  std::vector<Posteriors> posteriors(block);
-  for (int64_t first = 0; first < source_.lines.size(); first += block) {
+  constexpr int64_t most_pairs = 256, most_cells = 1 << 22;  // at a time, so that long lines take little memory
+  ThreadPool pool(options_.threads);
+  std::vector<Posteriors> posteriors(most_pairs);
+  for (int64_t first = 0, end = 0; first < source_.lines.size(); first = end) {
     if (options_.stop && options_.stop->load() != 0) throw Cancelled();
-    const int64_t end = std::min(first + block, source_.lines.size());
-    std::atomic<int64_t> next = first;
-    const auto work = [&] {
-      for (int64_t i; (i = next++) < end;) expect(model, i, posteriors[static_cast<size_t>(i - first)]);
-    };
-    {
-      std::vector<std::jthread> threads;
-      for (int t = 1; t < options_.threads; ++t) threads.emplace_back(work);
-      work();
-    }
+    for (int64_t cells = 0; end < source_.lines.size() && end < first + most_pairs && cells < most_cells; ++end)
+      cells += static_cast<int64_t>(std::min(source_[end].size(), most_words) *
+                                    std::min(target_[end].size(), most_words));
+    pool.run(end - first,
+             [&](int64_t i, int) { expect(model, first + i, posteriors[static_cast<size_t>(i)]); });
     for (int64_t i = first; i < end; ++i) body(i, posteriors[static_cast<size_t>(i - first)]);
   }
 }

@@ -11,7 +11,10 @@ class OneLayer final : public AttentionObserver {
   OneLayer(AttentionKind kind, int layer, bool all_layers)
       : kind_(kind), layer_(layer), all_layers_(all_layers) {}
   bool wants(AttentionKind kind, int layer) const override { return kind == kind_ && layer == layer_; }
-  void see(AttentionKind, int, const Tensor& weights) override { weights_ = weights; }
+  void see(AttentionKind, int, const ops::AttentionInputs& inputs, const ops::AttentionPattern& pattern,
+           Context& context) override {
+    weights_ = ops::attention_weights(context, inputs, pattern);
+  }
   bool done() const override { return has_seen() && !all_layers_; }
   bool has_seen() const { return static_cast<bool>(weights_); }
   const Tensor& weights() const { return weights_; }
@@ -32,8 +35,9 @@ class AllLayers final : public AttentionObserver {
     Tensor weights;
   };
   bool wants(AttentionKind, int) const override { return true; }
-  void see(AttentionKind kind, int layer, const Tensor& weights) override {
-    seen_.push_back({kind, layer, weights});
+  void see(AttentionKind kind, int layer, const ops::AttentionInputs& inputs,
+           const ops::AttentionPattern& pattern, Context& context) override {
+    seen_.push_back({kind, layer, ops::attention_weights(context, inputs, pattern)});
   }
   const std::vector<Seen>& seen() const { return seen_; }
 

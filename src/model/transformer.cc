@@ -5,6 +5,7 @@
 
 #include "backend/meta_backend.h"
 #include "base/error.h"
+#include "model/link_guide.h"
 
 namespace sixfold {
 namespace {
@@ -198,10 +199,14 @@ Tensor Transformer::head_input(const Batch& batch, Context& context) const {
 }
 
 Tensor Transformer::loss(const Batch& batch, const ops::LossOptions& options, Context& context) const {
-  const Tensor first = states(batch, context);
+  LinkGuide guide(batch, config_.alignment_layer(), options.link_weight, options.scale);
+  AttentionObserver* const observer = options.link_weight > 0 && !batch.links.empty() ? &guide : nullptr;
+  const Tensor first = states(batch, context, observer);
   ops::LossOptions both = options;
-  if (options.r_drop > 0) both.second = states(batch, context);
-  return head_->loss(first, batch, both, context);
+  if (options.r_drop > 0) both.second = states(batch, context, observer);
+  const Tensor sum = head_->loss(first, batch, both, context);
+  guide.add_to(sum, context.backend());
+  return sum;
 }
 
 void Transformer::pack() {

@@ -55,8 +55,9 @@ class Transformer {
   Tensor head_input(const Batch& batch, Context& context) const;
   /// Section 5.4: returns the label-smoothed cross entropy, summed over the batch's labels, [1, 1] f64. With
   /// `options.r_drop` the batch goes through the model twice, with other dropout, and it is the loss of both
-  /// passes (Liang et al. 2021, "R-Drop: Regularized Dropout for Neural Networks"). If the context records,
-  /// this also computes the gradients of the states; `Tape::backward` computes the others.
+  /// passes (Liang et al. 2021, "R-Drop: Regularized Dropout for Neural Networks"). With `options.link_weight`
+  /// the loss of the batch's links is part of it (`LinkGuide`), in the layer that aligns words. If the context
+  /// records, this also computes the gradients of the states; `Tape::backward` computes the others.
   Tensor loss(const Batch& batch, const ops::LossOptions& options, Context& context) const;
 
   /// Runs the encoder: source ids, or values of patches -> output [source tokens, d_model].

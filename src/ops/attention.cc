@@ -47,6 +47,24 @@ kernel::Attention attention_call(const AttentionInputs& in, const AttentionPatte
 
 int64_t result_width(const kernel::Attention& call) { return call.value.cols * call.group; }
 
+/// Adds the gradients of the inputs of a call that has run.
+void run_gradient(const Context& context, const AttentionInputs& in, const kernel::Attention& call,
+                  View grad_out) {
+  const WrittenGradient query(context, in.query), key(context, in.key), value(context, in.value);
+  Tensor unused;  // the kernel needs a place for the gradient of a weight that is frozen
+  if (in.score_weight && !in.score_weight.requires_grad())
+    unused = context.zeros(1, in.score_weight.cols(), in.score_weight.dtype());
+  context.backend().run(kernel::AttentionGradient{
+      .forward = call,
+      .grad_out = grad_out,
+      .grad_query = query.view(),
+      .grad_key = key.view(),
+      .grad_value = value.view(),
+      .grad_score_weight = unused ? unused.view() : context.summed_gradient_of(in.score_weight),
+      .grad_distance_bias = context.summed_gradient_of(in.distance_bias)});
+  for (const WrittenGradient* written : {&query, &key, &value}) written->add();
+}
+
 }  // namespace
 
 DeviceSpan<const AttentionSpan> AttentionPattern::on_device() const {
@@ -94,24 +112,54 @@ Tensor attention(Context& context, const AttentionInputs& in, std::shared_ptr<co
   call.dropout = dropout;
   context.backend().run(call);
   if (wants)
-    context.record(
-        "attention", out, {in.query, in.key, in.value, in.score_weight, in.distance_bias, out},
-        [&context, in, pattern, out, logsumexp, call] {
-          const WrittenGradient query(context, in.query), key(context, in.key), value(context, in.value);
-          Tensor unused;  // the kernel needs a place for the gradient of a weight that is frozen
-          if (in.score_weight && !in.score_weight.requires_grad())
-            unused = context.zeros(1, in.score_weight.cols(), in.score_weight.dtype());
-          context.backend().run(kernel::AttentionGradient{
-              .forward = call,
-              .grad_out = out.gradient().view(),
-              .grad_query = query.view(),
-              .grad_key = key.view(),
-              .grad_value = value.view(),
-              .grad_score_weight = unused ? unused.view() : context.summed_gradient_of(in.score_weight),
-              .grad_distance_bias = context.summed_gradient_of(in.distance_bias)});
-          for (const WrittenGradient* written : {&query, &key, &value}) written->add();
-        });
+    context.record("attention", out, {in.query, in.key, in.value, in.score_weight, in.distance_bias, out},
+                   [&context, in, pattern, out, logsumexp, call] {
+                     run_gradient(context, in, call, out.gradient().view());
+                   });
   return out;
+}
+
+namespace {
+
+/// For each key the unit vector of its place in the sequence, once for each head: attention to these values
+/// gives its weights.
+Tensor places_of_keys(Context& context, const AttentionPattern& pattern, int64_t keys, int64_t most, int heads,
+                      DType dtype) {
+  std::vector<float> values(static_cast<size_t>(keys * heads * most));
+  for (const AttentionSpan& span : pattern.spans)
+    for (int64_t k = 0; k < span.key_count; ++k)
+      for (int64_t h = 0; h < heads; ++h)
+        values[static_cast<size_t>(((span.key_begin + k) * heads + h) * most + k)] = 1;
+  return context.matrix(values, keys, heads * most, dtype);
+}
+
+}  // namespace
+
+Tensor link_loss(Context& context, const AttentionInputs& inputs, const AttentionPattern& pattern,
+                 const Tensor& wanted, double factor, double scale) {
+  require(!pattern.key_rows, "link_loss: the keys have rows of their own");
+  const DType dtype = inputs.query.dtype();
+  check_shape("link_loss", "wanted", wanted, inputs.query.rows(), attention_call(inputs, pattern).most_keys());
+  AttentionInputs in = inputs;
+  in.value = places_of_keys(context, pattern, in.key.rows(), wanted.cols(),
+                            in.kv_heads ? in.kv_heads : in.heads, dtype);
+  kernel::Attention call = attention_call(in, pattern);
+  Tensor losses = context.tensor(1, in.query.rows(), dtype);
+  const Tensor weights = context.tensor(in.query.rows(), result_width(call), dtype);
+  const bool wants = context.track(losses, {in.query, in.key, in.score_weight, in.distance_bias});
+  const Tensor logsumexp = wants ? context.tensor(in.query.rows(), in.heads, dtype) : Tensor(),
+               gradient = wants ? context.tensor(weights.rows(), weights.cols(), dtype) : Tensor();
+  call.out = weights.view();
+  call.logsumexp = logsumexp.view();
+  context.backend().run(call);
+  context.backend().run(kernel::LinkLoss{.weights = weights.view(),
+                                         .wanted = wanted.view(),
+                                         .losses = losses.view(),
+                                         .gradient = gradient.view(),
+                                         .factor = factor,
+                                         .scale = scale});
+  if (wants) run_gradient(context, in, call, gradient.view());
+  return losses;
 }
 
 Tensor attention_weights(Context& context, const AttentionInputs& in, const AttentionPattern& pattern) {

@@ -79,6 +79,17 @@ void add_labels(Batch& to, const Batch& from, int i) {
   }
 }
 
+/// Adds the links of sample i, whose rows were added last.
+void add_links(Batch& to, const Batch& from, int i) {
+  const auto first = std::ranges::lower_bound(from.links, from.target.rows.begin(i), {}, &Batch::Link::target),
+             last =
+                 std::ranges::lower_bound(from.links, from.target.rows.begin(i + 1), {}, &Batch::Link::target);
+  const int new_sample = to.target.rows.sequences() - 1;
+  for (auto link = first; link != last; ++link)
+    to.links.push_back({link->target - from.target.rows.begin(i) + to.target.rows.begin(new_sample),
+                        link->source - from.source.rows.begin(i) + to.source.rows.begin(new_sample)});
+}
+
 void add_sample(Batch& to, const Batch& from, int i) {
   to.source.ids_per_row = from.source.ids_per_row;
   if (from.source.rows.sequences() > 0) to.source.add(from.source.sequence(i));
@@ -87,6 +98,7 @@ void add_sample(Batch& to, const Batch& from, int i) {
     add_choices(to, from, i);
   else if (!from.labels.empty())
     add_labels(to, from, i);
+  if (!from.links.empty()) add_links(to, from, i);
   to.samples.push_back(from.samples.empty() ? i : from.samples[static_cast<size_t>(i)]);
 }
 
@@ -115,6 +127,12 @@ void Batch::check() const {
             wanted);
   require(label_weights.empty() || label_weights.size() == labels.size(), "{} weights for {} labels of a batch",
           label_weights.size(), labels.size());
+  require(std::ranges::is_sorted(links), "the links of a batch are not in order");
+  for (const Link& link : links)
+    require(link.target >= 0 && link.target < target.rows.tokens() && link.source >= 0 &&
+                link.source < source.rows.tokens(),
+            "a link from row {} to row {} in a batch of {} and {} rows", link.target, link.source,
+            target.rows.tokens(), source.rows.tokens());
   int64_t before = -1;
   for (const int32_t row : label_rows) {
     require(row > before && row < rows, "a label of row {} after one of row {} in a batch of {} rows", row,
@@ -125,7 +143,8 @@ void Batch::check() const {
 
 int64_t Batch::bytes() const {
   const size_t numbers = source.ids.capacity() + target.ids.capacity() + labels.capacity() +
-                         label_rows.capacity() + label_weights.capacity() + samples.capacity();
+                         label_rows.capacity() + label_weights.capacity() + samples.capacity() +
+                         2 * links.capacity();
   return static_cast<int64_t>(numbers * sizeof(int32_t));
 }
 
@@ -182,6 +201,14 @@ BatchBuilder& BatchBuilder::label_sequence(int32_t label, float weight) {
   constexpr int32_t first = 0;
   batch_.label_weights.push_back(weight);
   return label_tokens(std::span(&first, 1), std::span(&label, 1));
+}
+
+BatchBuilder& BatchBuilder::link(std::span<const Batch::Link> links) {
+  const Ragged &targets = batch_.target.rows, &sources = batch_.source.rows;
+  for (const Batch::Link& link : links)
+    batch_.links.push_back({targets.begin(targets.sequences() - 1) + link.target,
+                            sources.begin(sources.sequences() - 1) + link.source});
+  return *this;
 }
 
 BatchBuilder& BatchBuilder::weigh(float weight) {

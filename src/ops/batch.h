@@ -23,6 +23,12 @@ struct Batch {
   /// For each sample the rows of `source` among which its labels choose; a label is then the place of a row
   /// there, and all samples have equally many, or none in a batch without labels. Empty: labels are no choices.
   std::vector<RowRange> choices;
+  /// Rows of `target` that stand for the same as rows of `source`, in ascending order.
+  struct Link {
+    int32_t target, source;
+    auto operator<=>(const Link&) const = default;
+  };
+  std::vector<Link> links;
   /// Sample numbers, from which the random bits of dropout are derived; empty: 0, 1, 2, ...
   std::vector<int32_t> samples;
 
@@ -69,6 +75,8 @@ class BatchBuilder {
   BatchBuilder& label_tokens(std::span<const int32_t> tokens, std::span<const int32_t> labels);
   /// Adds the label of the source as a whole, which is there already.
   BatchBuilder& label_sequence(int32_t label, float weight = 1);
+  /// Adds links of the sample whose source and target were added last; both sides count from its first row.
+  BatchBuilder& link(std::span<const Batch::Link> links);
   /// Gives this weight to the labels that were added after the last call; called for all samples or for none.
   BatchBuilder& weigh(float weight);
   /// Says among which tokens of the source, which is there already, labels choose; `labels` count from the

@@ -134,6 +134,11 @@ Tensor attention(Context& context, const AttentionInputs& inputs,
 /// Returns the attention weights: [heads * q, largest number of keys]. Row head * q + query holds the weights
 /// of that query; columns beyond its keys are 0.
 Tensor attention_weights(Context& context, const AttentionInputs& inputs, const AttentionPattern& pattern);
+/// The losses by which the weights of `inputs` should follow `wanted` [q, largest number of keys], [1, q]
+/// (`kernel::LinkLoss`), times `factor`. If the context records, the gradients of their sum times `scale` are
+/// computed at once and added to those of queries and keys. Dropout and `inputs.value` are not used.
+Tensor link_loss(Context& context, const AttentionInputs& inputs, const AttentionPattern& pattern,
+                 const Tensor& wanted, double factor, double scale);
 
 /// activation(x).
 Tensor activate(Context& context, const Tensor& x, Activation activation);
@@ -241,10 +246,11 @@ struct OutputWeights {
 
 struct LossOptions {
   double label_smoothing = 0;
-  double scale = 1;     ///< factor of the gradients: 1 / loss weight of the update
-  Tensor weights = {};  ///< [1, n] f32: factors of the rows' losses; empty: 1
-  double r_drop = 0;    ///< alpha of R-Drop (`kernel::RDrop`)
-  Tensor second = {};   ///< [n, d_model]: of R-Drop, the states of a second pass; empty: none
+  double scale = 1;        ///< factor of the gradients: 1 / loss weight of the update
+  Tensor weights = {};     ///< [1, n] f32: factors of the rows' losses; empty: 1
+  double r_drop = 0;       ///< alpha of R-Drop (`kernel::RDrop`)
+  Tensor second = {};      ///< [n, d_model]: of R-Drop, the states of a second pass; empty: none
+  double link_weight = 0;  ///< factor of the loss of the links of a batch (`kernel::LinkLoss`)
 };
 
 /// Section 5.4: the sum over rows of the label-smoothed cross entropy of states [n, d_model] against targets (n

@@ -128,7 +128,7 @@ struct TrainingOptions {
   double minutes = 0;
   uint64_t seed = 1;
   float label_smoothing = 0.1f;
-  double r_drop = 0, layer_drop = 0;
+  double r_drop = 0, layer_drop = 0, alignment_weight = 0.1;
   float clip_norm = 0;
   int accumulate = 1;
   int shards = 0;
@@ -162,6 +162,8 @@ inline void visit(OptionVisitor& v, TrainingOptions& o) {
       "layer_drop", o.layer_drop,
       "probability with which an update leaves out a layer of the encoder or the decoder (usual 0.1 to 0.2)",
       from_to_below(0, 1));
+  v.field("alignment_weight", o.alignment_weight,
+          "factor of the loss by which cross-attention follows data.alignments, if there are any", above(0));
   v.field("clip_norm", o.clip_norm, "clip the global gradient norm to this; 0: off", at_least(0));
   v.field("accumulate", o.accumulate, "number of batches whose gradients are accumulated for one update",
           at_least(1));

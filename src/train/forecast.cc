@@ -113,7 +113,7 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
       sample_batches(task.training_data(), options, division.shards, part_tokens, [&](const Batch& part) {
         Tape tape;
         Context context(dry, arena, tape, {});
-        task.loss(model, part, {.r_drop = options.train.r_drop}, context);
+        task.loss(model, part, loss_options(options.train), context);
         tape.backward();
       });
   forecast.batches = BatchStream::bytes(batch_bytes) + batch_bytes;

@@ -26,9 +26,9 @@ std::optional<NonFiniteReport> replay_batch(const Replay& replay, const Batch& b
       diverged = NonFiniteReport{node.module, node.op, /*backward=*/false, {}, {}};
   });
   Context context(backend, arena, tape, replay.seeds);
-  const Tensor loss = replay.task.loss(
-      replay.model, batch,
-      {.label_smoothing = replay.label_smoothing, .scale = loss_scale, .r_drop = replay.r_drop}, context);
+  ops::LossOptions how = replay.loss;
+  how.scale = loss_scale;
+  const Tensor loss = replay.task.loss(replay.model, batch, how, context);
   if (diverged) return diverged;
   if (!std::isfinite(loss.item(*backend)))
     return NonFiniteReport{"output", "cross_entropy", /*backward=*/false, {}, {}};

@@ -26,8 +26,7 @@ struct Replay {
   const Task& task;
   const Transformer& model;
   Context::Seeds seeds;
-  double label_smoothing;
-  double r_drop = 0;
+  ops::LossOptions loss;
 };
 
 /// Repeats the step of an update and returns the first op whose result or gradient is not finite. Overwrites

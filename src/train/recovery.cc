@@ -65,12 +65,9 @@ std::string Recovery::find_cause(const StepResult& step, const RepeatUpdate& rep
                                  int64_t update) {
   NonFiniteReport report;
   repeat([&](Update& batches) {
-    report = find_non_finite({.task = task_,
-                              .model = replica_.model(),
-                              .seeds = seeds,
-                              .label_smoothing = options_.train.label_smoothing,
-                              .r_drop = options_.train.r_drop},
-                             batches);
+    report = find_non_finite(
+        {.task = task_, .model = replica_.model(), .seeds = seeds, .loss = loss_options(options_.train)},
+        batches);
   });
   // The process that has the sample finds the cause.
   Processes& processes = replica_.processes();

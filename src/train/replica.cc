@@ -46,7 +46,7 @@ Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const Train
                                                  trained_, options.distributed.wire,
                                                  Optimizer::owns_whole_weights(options.optimizer))),
       optimizer_(backend_, trained_, options.optimizer, options.train.ema_decay, exchange_),
-      loss_{.label_smoothing = options.train.label_smoothing, .r_drop = options.train.r_drop},
+      loss_(loss_options(options.train)),
       clip_norm_(options.train.clip_norm) {
   for (const Parameter& buffer : model_.buffers()) {
     const Tensor& now = buffer.tensor;

@@ -119,7 +119,7 @@ const std::vector<Condition>& conditions() {
       {precision, "the precision", {"train.precision"}},
       {instruction_set, "the instruction set", {}},
       {version, "the version of Sixfold", {}},
-      {text, "the training text", {"data.train", "data.pair_weights"}},
+      {text, "the training text", {"data.train", "data.pair_weights", "data.alignments"}},
       {validation, "the validation data", {"data.", "validation.", "tokenizer.", "start.model", "image."}},
       {tokenizer, "the tokenizer", {"tokenizer.", "data.", "start.model"}},
       {shards, "the number of shards of a batch", {"train.shards"}},
@@ -148,7 +148,8 @@ std::string text_condition_of_new_run(const TaskConfig& config) {
   const OptionNode options = run_options(config);
   std::string hashes;
   try {
-    for (const char* key : {"data.train", "data.pair_weights"})  // in the order of `stamps_of`
+    for (const char* key :
+         {"data.train", "data.pair_weights", "data.alignments"})  // in the order of `stamps_of`
       if (const OptionNode* const files = options.find_path(key))
         for (const auto& [none, file] : files->children) hashes += stamp_of(file.text).hash;
   } catch (const Error&) {  // training will say so

@@ -22,6 +22,13 @@
 
 namespace sixfold {
 
+/// How training computes the loss of a batch, but for its scale.
+inline ops::LossOptions loss_options(const TrainingOptions& options) {
+  return {.label_smoothing = options.label_smoothing,
+          .r_drop = options.r_drop,
+          .link_weight = options.alignment_weight};
+}
+
 /// The value of a metric at validation.
 struct Score {
   double value = 0;

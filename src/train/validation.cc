@@ -69,10 +69,12 @@ void add_loss(const Task& task, const Transformer& model, int64_t batch_tokens, 
 /// Finds the head with the lowest entropy.
 class CrossAttentionEntropy final : public AttentionObserver {
  public:
-  CrossAttentionEntropy(const Batch& batch, Backend& backend) : batch_(batch), backend_(backend) {}
+  explicit CrossAttentionEntropy(const Batch& batch) : batch_(batch) {}
   bool wants(AttentionKind kind, int) const override { return kind == AttentionKind::cross; }
-  void see(AttentionKind, int, const Tensor& weights) override {
-    const std::vector<float> all = weights.to_floats(backend_);
+  void see(AttentionKind, int, const ops::AttentionInputs& inputs, const ops::AttentionPattern& pattern,
+           Context& context) override {
+    const Tensor weights = ops::attention_weights(context, inputs, pattern);
+    const std::vector<float> all = weights.to_floats(context.backend());
     const Ragged &queries = batch_.target.rows, &keys = batch_.source.rows;
     for (int64_t row = 0; row < weights.rows(); row += queries.tokens()) {
       double sum = 0;
@@ -99,7 +101,6 @@ class CrossAttentionEntropy final : public AttentionObserver {
   }
 
   const Batch& batch_;
-  Backend& backend_;
   double lowest_ = 0;
   bool seen_ = false;
 };
@@ -117,7 +118,7 @@ std::optional<SourceUse> source_use(const Task& task, const Transformer& model, 
   exchanged.source = {.ids_per_row = batch.source.ids_per_row};
   for (int i = 0; i < batch.size(); ++i) exchanged.source.add(batch.source.sequence((i + 1) % batch.size()));
   if (exchanged.source.ids == batch.source.ids) return {};
-  CrossAttentionEntropy observer(batch, *model.backend());
+  CrossAttentionEntropy observer(batch);
   Context context(model.backend(), run.arena);
   model.states(batch, context, &observer);
   return SourceUse{

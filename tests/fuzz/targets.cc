@@ -64,6 +64,7 @@
 #include "text/utf8.h"
 #include "text/vocabulary_files.h"
 #include "text/whitespace.h"
+#include "text/word_links.h"
 #include "train/state.h"
 #include "train/tensorboard.h"
 #include "train/training_log.h"
@@ -362,6 +363,11 @@ void markdown(Bytes bytes) {
   if (read_markdown(translated).blocks != read_markdown(document).blocks) __builtin_trap();
 }
 /// What is read and written again stays the same.
+void word_links(Bytes bytes) {
+  const RatedLinks links = parse_word_links(text_of(bytes), "links");
+  if (parse_word_links(to_pharaoh(links.sure), "links").sure != links.sure) __builtin_trap();
+}
+
 void n_best(Bytes bytes) {
   const NBestLine line = parse_n_best_line(text_of(bytes), "list:1");
   const std::string written = to_text(line);
@@ -493,6 +499,7 @@ constexpr std::array targets{FuzzTarget{"safetensors", safetensors},
                              FuzzTarget{"markdown", markdown},
                              FuzzTarget{"tmx", tmx},
                              FuzzTarget{"n_best", n_best},
+                             FuzzTarget{"word_links", word_links},
                              FuzzTarget{"po", po},
                              FuzzTarget{"glossary", glossary},
                              FuzzTarget{"lines", lines},

@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from op_golden_tools import case, heads_of, ids, normal, number, offsets_of, sequences
+from op_golden_tools import attention_weights, case, heads_of, ids, normal, number, offsets_of, sequences
 
 
 def rms_norm_cases():
@@ -327,6 +327,7 @@ def later_cases():
     )
     case("scale", lambda x: x * 0.125, {"x": normal(7, 5)})
     r_drop_case()
+    link_loss_case()
 
 
 def r_drop_case():
@@ -343,3 +344,34 @@ def r_drop_case():
         return sum(losses) + 5 * divergence / 2
 
     case("r_drop", loss, {"x": normal(7, 5), "y": normal(7, 5), "weight": normal(13, 5)}, targets=targets)
+
+
+def links_of(targets, lengths, keys):
+    """Which keys each query should attend to: two that its number chooses, or one if they are the same."""
+    wanted, row = torch.zeros(len(targets), max(keys), dtype=torch.float64), 0
+    for length, count in zip(lengths, keys):
+        for _ in range(length):
+            chosen = {int(targets[row]) % count, int(targets[row]) // 2 % count}
+            for key in chosen:
+                wanted[row, key] = 1 / len(chosen)
+            row += 1
+    return wanted
+
+
+def link_loss_case():
+    """Guided alignment: the cross entropy of the mean attention of the heads."""
+    lengths, keys, heads = (3, 1, 4), (2, 5, 3), 2
+    q_offsets, k_offsets, targets = offsets_of(*lengths), offsets_of(*keys), ids(8, 13)
+    wanted = links_of(targets, lengths, keys)
+
+    def loss(q, k):
+        total, row = 0, 0
+        for queries, one in zip(sequences(q, q_offsets), sequences(k, k_offsets)):
+            weights = [attention_weights(a, b, False) for a, b in zip(heads_of(queries, heads), heads_of(one, heads))]
+            mean = sum(weights) / heads
+            total -= (wanted[row : row + len(queries), : len(one)] * mean.log()).sum()
+            row += len(queries)
+        return total
+
+    operands = {"q": normal(8, heads * 3), "k": normal(10, heads * 3)}
+    case("link_loss", loss, operands, q_offsets=q_offsets, k_offsets=k_offsets, heads=number(heads), targets=targets)

@@ -137,7 +137,7 @@ TEST(BatchNormTraining, AReplayLeavesBuffers) {
   const UpdateBatch batch = two_parts(9);
   Update update_of_one(batch);
   const NonFiniteReport report = find_non_finite(
-      {.task = batch_norm_task, .model = replica.model(), .seeds = seeds, .label_smoothing = 0}, update_of_one);
+      {.task = batch_norm_task, .model = replica.model(), .seeds = seeds, .loss = {}}, update_of_one);
   EXPECT_TRUE(report.module.empty()) << report.module;
   EXPECT_EQ(buffers_of(replica), buffers);
 }

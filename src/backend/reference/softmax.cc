@@ -64,6 +64,27 @@ void compute(const kernel::RDrop& k) {
   });
 }
 
+void compute(const kernel::LinkLoss& k) {
+  constexpr double least = 1e-9;
+  const int64_t keys = k.wanted.cols, heads = keys > 0 ? k.weights.cols / keys : 0;
+  with_type(k.weights.dtype, [&]<class T>(T) {
+    for (int64_t r = 0; r < k.weights.rows; ++r) {
+      double loss = 0;
+      for (int64_t key = 0; key < keys; ++key) {
+        const auto wanted = static_cast<double>(k.wanted.row<T>(r)[key]);
+        double mean = 0;
+        for (int64_t h = 0; wanted != 0 && h < heads; ++h) mean += k.weights.row<T>(r)[h * keys + key];
+        mean = std::max(mean / static_cast<double>(heads), least);
+        if (wanted != 0) loss -= wanted * std::log(mean);
+        const double slope = -k.factor * k.scale * wanted / mean / static_cast<double>(heads);
+        for (int64_t h = 0; k.gradient && h < heads; ++h)
+          k.gradient.row<T>(r)[h * keys + key] = static_cast<T>(slope);
+      }
+      k.losses.as<T>()[r] = static_cast<T>(k.factor * loss);
+    }
+  });
+}
+
 void compute(const kernel::LogProbability& k) {
   with_type(k.logits.dtype, [&]<class T>(T) {
     for (int64_t r = 0; r < k.logits.rows; ++r) {

@@ -43,7 +43,7 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const KeyValues& seen, At
   if (extras.query_norm) inputs.query = ops::norm(c.context, inputs.query, *extras.query_norm);
   if (extras.angles) inputs.query = ops::rotate(c.context, inputs.query, extras.angles, c.rows);
   if (c.observer && c.observer->wants(kind, c.layer))
-    c.observer->see(kind, c.layer, ops::attention_weights(c.context, inputs, *seen.pattern));
+    c.observer->see(kind, c.layer, inputs, *seen.pattern, c.context);
   const Tensor heads =
       ops::attention(c.context, inputs, seen.pattern, c.context.dropout(dropout_, c.rows));  // [q, heads * d_v]
   return out_(heads, c.context);

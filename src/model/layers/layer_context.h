@@ -14,16 +14,16 @@ struct KeyValues {
   std::shared_ptr<const ops::AttentionPattern> pattern;
 };
 
-/// Receives attention weights while a model runs. They are computed by separate kernel calls, so that observing
-/// does not change the bits of the model's results.
+/// Sees what attention computes its weights from while a model runs. `ops::attention_weights` computes them by
+/// kernel calls of their own, so that observing does not change the bits of the model's results.
 class AttentionObserver {
  public:
   virtual ~AttentionObserver() = default;
   /// Whether it wants the weights of a layer.
   virtual bool wants(AttentionKind kind, int layer) const = 0;
-  /// Receives the weights of a layer: [heads * queries, largest number of keys], row head * queries + query, in
-  /// the backend's memory.
-  virtual void see(AttentionKind kind, int layer, const Tensor& weights) = 0;
+  /// Receives the inputs of a layer's attention.
+  virtual void see(AttentionKind kind, int layer, const ops::AttentionInputs& inputs,
+                   const ops::AttentionPattern& pattern, Context& context) = 0;
   /// Receives the states of a stack, [tokens, d_model], in the backend's memory: layer 0 are those that its
   /// first layer reads, n those that its layer n, counted from 1, gives. `kind`: encoder or decoder. They can
   /// be overwritten after the call.

@@ -173,9 +173,8 @@ Tensor BahdanauMixer::operator()(const Tensor& x, LayerContext& c) const {
 void BahdanauMixer::observe(const Steps& steps, LayerContext& c) const {
   const Tensor before = ops::gather_rows(c.context, ops::join_rows(c.context, steps.states_before),
                                          steps.time->to_packed, steps.time->from_packed);
-  c.observer->see(
-      AttentionKind::cross, c.layer,
-      ops::attention_weights(c.context, inputs(before, steps.memory, c.context), *steps.memory.pattern));
+  c.observer->see(AttentionKind::cross, c.layer, inputs(before, steps.memory, c.context), *steps.memory.pattern,
+                  c.context);
 }
 
 }  // namespace sixfold

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view taking_effect[] = {"model.dropout", "model.attention_dropout",
                                               "model.activation_dropout"};
-constexpr std::string_view input_files[] = {"data.train", "data.valid", "data.pair_weights", "tokenizer.source",
-                                            "tokenizer.target"};
+constexpr std::string_view input_files[] = {"data.train",      "data.valid",       "data.pair_weights",
+                                            "data.alignments", "tokenizer.source", "tokenizer.target"};
 // The tokenizer that a run has made is stored with it. Version 0.2 made it with other normalizations by
 // default.
 constexpr std::string_view without_influence[] = {"tokenizer.normalization", "tokenizer.target_normalization",

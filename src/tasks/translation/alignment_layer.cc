@@ -13,6 +13,7 @@
 #include "search/scoring.h"
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/settings.h"
+#include "text/token_words.h"
 
 namespace sixfold {
 namespace {

@@ -30,7 +30,7 @@ struct ParallelDataOptions : BatchOptions {
   std::vector<std::string> valid, test;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
   std::vector<double> weights;
-  std::vector<std::string> pair_weights;
+  std::vector<std::string> pair_weights, alignments;
   int max_length = 256;
   double max_ratio = 0;
   Repeats repeats = Repeats::keep;
@@ -55,6 +55,9 @@ inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
       "pair_weights", o.pair_weights,
       "for each text of train, a file with the weight of each pair in the loss, a number in each line; each "
       "may be gzipped; 0 leaves a pair out; empty: 1 each");
+  v.field("alignments", o.alignments,
+          "for each text of train, a file with the links between the words of each pair, such as sixfold align "
+          "writes, which the cross-attention is to follow; each may be gzipped; empty: none");
   v.field("invalid_utf8", o.invalid_utf8,
           "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
   v.field("max_length", o.max_length, "drop pairs with more tokens than this on a side", at_least(1));

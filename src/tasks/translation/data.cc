@@ -154,7 +154,8 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   const auto record = stored_text(store);
   result.layout = given_layout(options, start);
   const std::string settings = store_settings(options, start, result.layout) + languages_of_pairs(files) +
-                               (data.pair_weights.empty() ? "" : ", weights of pairs");
+                               (data.pair_weights.empty() ? "" : ", weights of pairs") +
+                               (data.alignments.empty() ? "" : ", alignments");
   if (is_stored(record, start, files, settings)) {
     verify_token_store(store, *record);
     result.record = *record;
@@ -221,16 +222,22 @@ std::vector<CorpusFiles> files_of(const ParallelDataOptions& data, const std::ve
 
 std::vector<CorpusFiles> training_files(const ParallelDataOptions& data) {
   auto files = files_of(data, data.train, "data.train");
-  require(data.pair_weights.empty() || data.pair_weights.size() == files.size(),
-          "data.pair_weights has {}, but data.train {}; give one file of weights for each text",
-          counted(data.pair_weights.size(), "file"), counted(files.size(), "text"));
-  for (size_t i = 0; i < data.pair_weights.size(); ++i) {
-    require(!is_tmx(files[i].tsv),
-            "data.pair_weights: {} is a translation memory, whose pairs can't have weights; 'sixfold corpus "
-            "--clean' makes a .tsv file of it",
-            files[i].tsv);
-    files[i].weights = data.pair_weights[i];
-  }
+  const auto add_beside = [&](const char* key, const char* what, const std::vector<std::string>& names,
+                              std::string CorpusFiles::*file) {
+    require(names.empty() || names.size() == files.size(),
+            "{} has {}, but data.train {}; give one file of {} for each text", key,
+            counted(names.size(), "file"), counted(files.size(), "text"), what);
+    for (size_t i = 0; i < names.size(); ++i) {
+      require(
+          !is_tmx(files[i].tsv),
+          "{}: {} is a translation memory, whose pairs can't have {}; 'sixfold corpus --clean' makes a .tsv "
+          "file of it",
+          key, files[i].tsv, what);
+      files[i].*file = names[i];
+    }
+  };
+  add_beside("data.pair_weights", "weights", data.pair_weights, &CorpusFiles::weights);
+  add_beside("data.alignments", "alignments", data.alignments, &CorpusFiles::alignments);
   return files;
 }
 

@@ -26,8 +26,8 @@ TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOp
 /// The files of a key of the config: data.valid or data.test. Throws as `corpus_files`.
 std::vector<CorpusFiles> files_of(const ParallelDataOptions& data, const std::vector<std::string>& names,
                                   const std::string& key);
-/// The files of data.train, with those of data.pair_weights. Also throws an input error that names the key if
-/// the latter do not belong to the former.
+/// The files of data.train, with those of data.pair_weights and data.alignments. Also throws an input error
+/// that names the key if the latter do not belong to the former.
 std::vector<CorpusFiles> training_files(const ParallelDataOptions& data);
 
 /// The tokenizers of a run that are there before it begins, those of start.model or of the files that the

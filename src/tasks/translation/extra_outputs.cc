@@ -8,8 +8,8 @@
 #include "model/attention_weights.h"
 #include "search/scoring.h"
 #include "tasks/translation/confidence.h"
+#include "text/token_words.h"
 #include "text/utf8.h"
-#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -194,32 +194,6 @@ void require_observable(const ExtraOutputs& extra, size_t tokens, const char* wh
   require(tokens <= static_cast<size_t>(extra.most_tokens),
           "the {} has {} tokens; attention of all layers and the steps of the search are shown for at most {}",
           what, tokens, extra.most_tokens);
-}
-
-/// What a token adds to the words is seen from the text of a few tokens before it, which begin with one that
-/// has text: whether a token begins a word depends on whether any text stands before it.
-std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
-                                 bool shows_unknown) {
-  constexpr size_t most_context = 16;
-  const auto words_of = [&](size_t begin, size_t end) {
-    // SentencePiece writes an unknown character, which may be in the middle of a word, with spaces of its own.
-    constexpr std::string_view unknown = " \u2047 ";
-    const auto some = tokens.subspan(begin, end - begin);
-    std::string text = shows_unknown ? tokenizer.decode(some, "?") : tokenizer.decode(some);
-    for (size_t at = 0; (at = text.find(unknown, at)) != text.npos;) text.replace(at, unknown.size(), "?");
-    return static_cast<int>(count_words(text));
-  };
-  std::vector<int> words;
-  int count = 0, before = 0;  // `before`: the words of tokens [begin, i)
-  for (size_t i = 0, begin = 0; i < tokens.size(); ++i) {
-    const int with = words_of(begin, i + 1), alone = words_of(i, i + 1);
-    count += with - before;
-    words.push_back(count - 1);
-    const bool begins = alone > 0 || i + 1 - begin >= most_context;
-    if (begins) begin = i;
-    before = begins ? alone : with;
-  }
-  return words;
 }
 
 void add_extra_outputs(const ModelRuntime& open, const DecodeWorkspace& decoding,

@@ -50,12 +50,6 @@ std::vector<std::string> token_texts(const Tokenizer& tokenizer, std::span<const
 /// `what`: "sentence" or "translation".
 void require_observable(const ExtraOutputs& extra, size_t tokens, const char* what);
 
-/// Returns for each token the index, from 0, of the word that it is part of. Words are separated by white space
-/// in the decoded text. Tokens before the first word get -1. `shows_unknown`: in the text unknown tokens are
-/// words, or parts of words, whatever the tokenizer makes of them.
-std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
-                                 bool shows_unknown = false);
-
 /// The cross-attention of a decoder layer for each pair: [heads, target tokens, source tokens], where the end
 /// token counts if the output has one. `layer`: as `ExtraOutputs::layer`. The model processes all pairs in one
 /// batch.

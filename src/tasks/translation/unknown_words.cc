@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "text/glossary.h"
+#include "text/token_words.h"
 #include "text/utf8.h"
 #include "text/words.h"
 

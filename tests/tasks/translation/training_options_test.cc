@@ -11,7 +11,9 @@
 #include "error_message.h"
 #include "parallel_text.h"
 #include "tasks/translation/task.h"
+#include "tasks/translation/translator.h"
 #include "temporary_folder.h"
+#include "text/words.h"
 #include "train/distributed/threads.h"
 #include "train/forecast.h"
 #include "train/trainer.h"
@@ -49,6 +51,22 @@ class TrainingOptionsTest : public testing::Test {
     for (int i = 0; i < lines; ++i) text += fmt::format("{}\n", weight(i));
     write_file_atomically(folder_ / name, text);
     return "data.pair_weights=" + (folder_ / name);
+  }
+  /// Links each word to that at the same place, where there is one.
+  std::string alignments(int lines = 60) const {
+    const auto words = [&](const char* name) {
+      std::istringstream text(read_file(folder_ / name));
+      std::vector<size_t> counts;
+      for (std::string line; std::getline(text, line);) counts.push_back(count_words(line));
+      return counts;
+    };
+    const std::vector<size_t> sources = words("train.a"), targets = words("train.b");
+    std::string text;
+    for (size_t i = 0; i < static_cast<size_t>(lines); ++i, text += "\n")
+      for (size_t w = 0; i < sources.size() && w < std::min(sources[i], targets[i]); ++w)
+        text += fmt::format("{}{}-{}", w ? " " : "", w, w);
+    write_file_atomically(folder_ / "alignments", text);
+    return "data.alignments=" + (folder_ / "alignments");
   }
   /// Returns the model of a new run.
   std::string train_with(const Settings& settings) const {
@@ -103,13 +121,36 @@ TEST_F(TrainingOptionsTest, AWeightCountsAsSoManyPairs) {
   EXPECT_GT(repeated.first, 0.5);
 }
 
+/// Cross-attention follows links that text alone does not teach.
+TEST_F(TrainingOptionsTest, AttentionFollowsAlignments) {
+  const auto followed = [&](const Settings& settings) {
+    train_with(settings);
+    const Translator translator(folder_ / "run/model", {.threads = 1});
+    std::istringstream sources(read_file(folder_ / "train.a")), targets(read_file(folder_ / "train.b"));
+    TranslateOptions how;
+    how.details.alignment = true;
+    how.details.layer = 0;  // the last but one of two
+    int64_t right = 0, all = 0;
+    for (std::string source, target; std::getline(sources, source) && std::getline(targets, target);)
+      for (const auto& [s, t] : translator.score({source}, {target}, how).front().alignment)
+        right += s == t ? 1 : 0, ++all;
+    return static_cast<double>(right) / static_cast<double>(all);
+  };
+  const Settings some{"train.updates=60", "validation.every_updates=0", "train.alignment_weight=1"};
+  Settings guided = some;
+  guided.push_back(alignments());
+  EXPECT_GT(followed(guided), 0.8);
+  EXPECT_LT(followed(some), 0.6);
+}
+
 /// A run that one process begins and two go on with ends as a whole one of one process.
 TEST_F(TrainingOptionsTest, GoWithEachOtherAndWithTheRest) {
   const std::string weighted = weights("w", [](int i) { return i % 4 * 0.7; });
   const Settings ours[] = {{weighted},
                            {"train.layer_drop=0.4"},
                            {"train.r_drop=2"},
-                           {weighted, "train.layer_drop=0.4", "train.r_drop=2"}};
+                           {alignments()},
+                           {weighted, alignments(), "train.layer_drop=0.4", "train.r_drop=2"}};
   const Settings others[] = {
       {},
       {"data.capitals=0.5", "data.noise=0.5", "data.token_dropout=0.1"},
