@@ -39,15 +39,15 @@ void check_files(const std::vector<CorpusFiles>& files) {
 }
 
 float weight_of(const std::string& line, const LineReader& reader) {
-  constexpr double least = 1e-9, most = 1e9;
   const std::string_view text = without_blanks(line);
   double weight = 0;
   const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), weight);
-  require(fault == std::errc() && rest == text.data() + text.size() &&
-              (weight == 0 || (weight >= least && weight <= most)),
-          "{}: the line is not the weight of a pair; expected a number from {} to {}, or 0, which leaves the "
-          "pair out",
-          reader.place(), least, most);
+  require(
+      fault == std::errc() && rest == text.data() + text.size() &&
+          (weight == 0 || (weight >= 1e-9 && weight <= 1e9)),
+      "{}: the line is not the weight of a pair; expected a number from 1e-9 to 1e9, or 0, which leaves the "
+      "pair out",
+      reader.place());
   return static_cast<float>(weight);
 }
 

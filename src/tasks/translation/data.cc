@@ -44,6 +44,9 @@ TextReader side_of(const std::vector<CorpusFiles>& files, const TranslationOptio
           if (stop && stop->load() != 0) throw Cancelled();
           use(source_side ? source : target);
         }
+        const CorpusReport& report = reader.report();
+        require(report.zero_weight == 0 || report.kept() > 0, "data.pair_weights: no pair is left ({})",
+                report.describe());
       };
 }
 
