@@ -204,6 +204,8 @@ TEST_F(TrainingOptionsTest, WhatCanNotHaveWeightsIsRefusedByName) {
       refusal({key, "data.train=" + (folder_ / "m.tmx"), "data.source_language=en", "data.target_language=de"})
           .find("data.pair_weights: " + (folder_ / "m.tmx") + " is a translation memory"),
       std::string::npos);
+  weights("w", [](int) { return 0; });
+  EXPECT_EQ(refusal({key}), "data.pair_weights: no pair is left (60 pairs, 0 kept; dropped: 60 of weight 0)");
   weights(
       "w", [](int) { return 1; }, 61);
   EXPECT_NE(refusal({key}).find("w:61: "), std::string::npos);
