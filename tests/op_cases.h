@@ -194,6 +194,28 @@ inline std::vector<OpCase> elementwise_cases(const OpSizes& s) {
   return cases;
 }
 
+/// Two keys for each query, chosen by its id, or one if they are the same: the losses of all queries.
+inline Tensor test_link_loss(Context& context, const OpArguments& a) {
+  const auto pattern = ops::attention_pattern(context, a.rows.ragged, a.keys, /*causal=*/false);
+  const std::vector<int32_t> ids = a.ids.to_host<int32_t>(context.backend());
+  int64_t most = 0;
+  for (const AttentionSpan& span : pattern->spans) most = std::max<int64_t>(most, span.key_count);
+  std::vector<float> wanted(ids.size() * static_cast<size_t>(most));
+  for (const AttentionSpan& span : pattern->spans)
+    for (int q = span.query_begin; span.key_count > 0 && q < span.query_begin + span.query_count; ++q) {
+      const int32_t id = ids[static_cast<size_t>(q)], first = id % span.key_count,
+                    second = id / 2 % span.key_count;
+      for (const int32_t key : {first, second})
+        wanted[static_cast<size_t>(q * most + key)] = first == second ? 1.0f : 0.5f;
+    }
+  const DType dtype = a["q"].dtype();
+  const Tensor losses = ops::link_loss(context, {a["q"], a["k"], {}, a.heads}, *pattern,
+                                       context.matrix(wanted, std::ssize(ids), most, dtype), 1, 1);
+  Tensor sum = context.tensor(1, 1, DType::f64);
+  context.backend().run(kernel::Sum{sum.view(), losses.view()});
+  return sum;
+}
+
 inline std::vector<OpCase> attention_cases(const OpSizes& s) {
   const auto operands = [&](RowsOf of) {
     return std::vector<OpOperand>{{"q", RowsOf::tokens, 0, s.heads * s.d_k},
@@ -246,28 +268,6 @@ inline std::vector<OpCase> attention_cases(const OpSizes& s) {
        .row_by_row = false,
        .goldens = {"link_loss"}});
   return cases;
-}
-
-/// Two keys for each query, chosen by its id, or one if they are the same: the losses of all queries.
-inline Tensor test_link_loss(Context& context, const OpArguments& a) {
-  const auto pattern = ops::attention_pattern(context, a.rows.ragged, a.keys, /*causal=*/false);
-  const std::vector<int32_t> ids = a.ids.to_host<int32_t>(context.backend());
-  int64_t most = 0;
-  for (const AttentionSpan& span : pattern->spans) most = std::max<int64_t>(most, span.key_count);
-  std::vector<float> wanted(ids.size() * static_cast<size_t>(most));
-  for (const AttentionSpan& span : pattern->spans)
-    for (int q = span.query_begin; span.key_count > 0 && q < span.query_begin + span.query_count; ++q) {
-      const int32_t id = ids[static_cast<size_t>(q)], first = id % span.key_count,
-                    second = id / 2 % span.key_count;
-      for (const int32_t key : {first, second})
-        wanted[static_cast<size_t>(q * most + key)] = first == second ? 1.0f : 0.5f;
-    }
-  const DType dtype = a["q"].dtype();
-  const Tensor losses = ops::link_loss(context, {a["q"], a["k"], {}, a.heads}, *pattern,
-                                       context.matrix(wanted, std::ssize(ids), most, dtype), 1, 1);
-  Tensor sum = context.tensor(1, 1, DType::f64);
-  context.backend().run(kernel::Sum{sum.view(), losses.view()});
-  return sum;
 }
 
 inline std::vector<OpCase> output_cases(const OpSizes& s) {
