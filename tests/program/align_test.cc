@@ -1,6 +1,8 @@
 // sixfold align.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "program/shell.h"
 #include "temporary_folder.h"

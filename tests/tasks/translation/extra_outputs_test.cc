@@ -6,6 +6,7 @@
 #include "error_message.h"
 #include "program/small_model.h"
 #include "tasks/translation/translator_fixture.h"
+#include "text/token_words.h"
 #include "text/whitespace.h"
 #include "text/words.h"
 

@@ -133,7 +133,7 @@ TEST_F(TrainingOptionsTest, AttentionFollowsAlignments) {
     how.details.layer = 0;  // the last but one of two
     int64_t right = 0, all = 0;
     for (std::string source, target; std::getline(sources, source) && std::getline(targets, target);)
-      for (const auto& [s, t] : translator.score({source}, {target}, how).front().alignment)
+      for (const auto& [s, t] : translator.score(std::vector{source}, std::vector{target}, how).front().alignment)
         right += s == t ? 1 : 0, ++all;
     return static_cast<double>(right) / static_cast<double>(all);
   };
