@@ -132,9 +132,11 @@ TEST_F(TrainingOptionsTest, AttentionFollowsAlignments) {
     how.details.alignment = true;
     how.details.layer = 0;  // the last but one of two
     int64_t right = 0, all = 0;
-    for (std::string source, target; std::getline(sources, source) && std::getline(targets, target);)
-      for (const auto& [s, t] : translator.score(std::vector{source}, std::vector{target}, how).front().alignment)
-        right += s == t ? 1 : 0, ++all;
+    for (std::string source, target; std::getline(sources, source) && std::getline(targets, target);) {
+      const std::vector<std::string> sides[] = {{source}, {target}};
+      const std::vector<Translation> scored = translator.score(sides[0], sides[1], how);
+      for (const auto& [s, t] : scored.front().alignment) right += s == t ? 1 : 0, ++all;
+    }
     return static_cast<double>(right) / static_cast<double>(all);
   };
   const Settings some{"train.updates=60", "validation.every_updates=0", "train.alignment_weight=1"};
