@@ -127,7 +127,7 @@ Tensor places_of_keys(Context& context, const AttentionPattern& pattern, int64_t
                       DType dtype) {
   std::vector<float> values(static_cast<size_t>(keys * heads * most));
   for (const AttentionSpan& span : pattern.spans)
-    for (int64_t k = 0; k < span.key_count; ++k)
+    for (int64_t k = 0; k < std::min<int64_t>(span.key_count, most); ++k)
       for (int64_t h = 0; h < heads; ++h)
         values[static_cast<size_t>(((span.key_begin + k) * heads + h) * most + k)] = 1;
   return context.matrix(values, keys, heads * most, dtype);
@@ -139,11 +139,11 @@ Tensor link_loss(Context& context, const AttentionInputs& inputs, const Attentio
                  const Tensor& wanted, double factor, double scale) {
   require(!pattern.key_rows, "link_loss: the keys have rows of their own");
   const DType dtype = inputs.query.dtype();
-  check_shape("link_loss", "wanted", wanted, inputs.query.rows(), attention_call(inputs, pattern).most_keys());
   AttentionInputs in = inputs;
   in.value = places_of_keys(context, pattern, in.key.rows(), wanted.cols(),
                             in.kv_heads ? in.kv_heads : in.heads, dtype);
   kernel::Attention call = attention_call(in, pattern);
+  check_shape("link_loss", "wanted", wanted, in.query.rows(), call.most_keys());
   Tensor losses = context.tensor(1, in.query.rows(), dtype);
   const Tensor weights = context.tensor(in.query.rows(), result_width(call), dtype);
   const bool wants = context.track(losses, {in.query, in.key, in.score_weight, in.distance_bias});

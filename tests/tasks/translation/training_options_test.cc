@@ -139,7 +139,8 @@ TEST_F(TrainingOptionsTest, AttentionFollowsAlignments) {
     }
     return static_cast<double>(right) / static_cast<double>(all);
   };
-  const Settings some{"train.updates=60", "validation.every_updates=0", "train.alignment_weight=1"};
+  const Settings some{"train.updates=150", "validation.every_updates=0", "checkpoint.every_updates=150",
+                      "train.alignment_weight=1"};
   Settings guided = some;
   guided.push_back(alignments());
   EXPECT_GT(followed(guided), 0.8);
