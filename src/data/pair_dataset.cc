@@ -85,7 +85,8 @@ void PairDataset::add_pair(int64_t sample, int64_t epoch, BatchBuilder& batch) c
 }
 
 /// A token of the target has the links of its word, to all tokens of the other word. The row that has read the
-/// token before it predicts it.
+/// token before it predicts it. Where a tokenizer makes spaces of characters, the links would lead to other
+/// words.
 void PairDataset::add_links(int64_t sample, std::span<const int32_t> source, std::span<const int32_t> target,
                             BatchBuilder& batch) const {
   if (corpus_.links.size() == 0 || corpus_.links[sample].empty()) return;
@@ -96,8 +97,10 @@ void PairDataset::add_links(int64_t sample, std::span<const int32_t> source, std
   const auto first_source = source_text.data() - source.data(),
              first_target = target_text.data() - target.data();
   const std::span<const int32_t> links = corpus_.links[sample];
+  const auto count = [](const std::vector<int>& words) { return words.empty() ? 0 : words.back() + 1; };
+  if (count(source_words) != links[0] || count(target_words) != links[1]) return;
   std::vector<Batch::Link> of_tokens;
-  for (size_t i = 0; i + 1 < links.size(); i += 2) {
+  for (size_t i = 2; i + 1 < links.size(); i += 2) {
     const auto [source_begin, source_end] =
         std::equal_range(source_words.begin(), source_words.end(), links[i]);
     const auto [target_begin, target_end] =

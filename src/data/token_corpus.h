@@ -71,7 +71,8 @@ struct TokenCorpus {
   int32_t target_eos = 0;
   std::vector<EpochOrder::Part> mixture = {};  ///< the corpora that it consists of, in order; empty: one corpus
   PairWeights weights = {};
-  /// The links between the words of each pair: source word, target word, source word, and so on; empty: none.
+  /// The links between the words of each pair: the numbers of words of its texts, then source word, target
+  /// word, source word, and so on; without links empty, for a pair or for the corpus.
   IdSequences links = {};
 
   int64_t size() const { return source.size(); }

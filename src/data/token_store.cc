@@ -12,6 +12,7 @@
 #include "base/plural.h"
 #include "data/repeats.h"
 #include "data/sequence_writer.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -90,8 +91,10 @@ void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts
       const bool more = reader.next(source, target);
       if (!more) return false;
       beside.push_back({.weight = reader.weight()});
-      for (const auto& [from, to] : reader.links())
-        beside.back().links.insert(beside.back().links.end(), {from, to});
+      std::vector<int32_t>& links = beside.back().links;
+      if (!reader.links().empty())
+        links = {static_cast<int32_t>(count_words(source)), static_cast<int32_t>(count_words(target))};
+      for (const auto& [from, to] : reader.links()) links.insert(links.end(), {from, to});
       return true;
     };
     encode_pairs(next, tokenizers, options.encode, record.report, [&](int64_t pair, auto source, auto target) {

@@ -160,8 +160,9 @@ void WordAligner::Side::add(std::string_view line) {
 }
 
 void WordAligner::add(std::string_view source, std::string_view target) {
-  source_.add(source);
-  target_.add(target);
+  const bool too_long = count_words(source) > most_words || count_words(target) > most_words;
+  source_.add(too_long ? "" : source);
+  target_.add(too_long ? "" : target);
 }
 
 void WordAligner::align(const std::function<void(const WordLinks&)>& use) {
@@ -181,6 +182,10 @@ void WordAligner::align(const std::function<void(const WordLinks&)>& use) {
   });
 }
 
+void WordAligner::check_stop() const {
+  if (options_.stop && options_.stop->load() != 0) throw Cancelled();
+}
+
 void WordAligner::see_words() {
   struct Row {
     std::vector<int32_t> ids;
@@ -193,12 +198,14 @@ void WordAligner::see_words() {
   };
   const size_t sources = source_.ids.size(), targets = target_.ids.size();
   std::vector<Row> rows(sources);
-  for (int64_t i = 0; i < source_.lines.size(); ++i)
+  for (int64_t i = 0; i < source_.lines.size(); ++i) {
+    check_stop();
     for (const int32_t s : source_[i]) {
       Row& row = rows[static_cast<size_t>(s)];
       row.ids.insert(row.ids.end(), target_[i].begin(), target_[i].end());
       if (row.ids.size() > 64 + 2 * row.settled) row.settle();
     }
+  }
   rows_.push_back(0);
   for (Row& row : rows) {
     row.settle();
@@ -221,7 +228,7 @@ void WordAligner::expect(Model model, int64_t i, Posteriors& result) const {
   const auto source = source_[i], target = target_[i];
   const size_t m = source.size(), n = target.size();
   result = {};
-  if (m == 0 || n == 0 || m > most_words || n > most_words) return;
+  if (m == 0 || n == 0) return;
   result.places.resize(m * n);
   Direction to_target(m, n, unlinked_[0]), to_source(n, m, unlinked_[1]);
   for (size_t s = 0; s < m; ++s)
@@ -255,12 +262,12 @@ void WordAligner::over_pairs(Model model, const std::function<void(int64_t, cons
   ThreadPool pool(options_.threads);
   std::vector<Posteriors> posteriors(most_pairs);
   for (int64_t first = 0, end = 0; first < source_.lines.size(); first = end) {
-    if (options_.stop && options_.stop->load() != 0) throw Cancelled();
     for (int64_t cells = 0; end < source_.lines.size() && end < first + most_pairs && cells < most_cells; ++end)
-      cells += static_cast<int64_t>(std::min(source_[end].size(), most_words) *
-                                    std::min(target_[end].size(), most_words));
-    pool.run(end - first,
-             [&](int64_t i, int) { expect(model, first + i, posteriors[static_cast<size_t>(i)]); });
+      cells += std::ssize(source_[end]) * std::ssize(target_[end]);
+    pool.run(end - first, [&](int64_t i, int) {
+      check_stop();
+      expect(model, first + i, posteriors[static_cast<size_t>(i)]);
+    });
     for (int64_t i = first; i < end; ++i) body(i, posteriors[static_cast<size_t>(i - first)]);
   }
 }

@@ -57,6 +57,7 @@ class WordAligner {
     std::span<const int32_t> operator[](int64_t i) const { return lines[i]; }
   };
 
+  void check_stop() const;
   void see_words();
   void improve(Model model);
   void expect(Model model, int64_t i, Posteriors& posteriors) const;

@@ -80,7 +80,7 @@ void add_demo_corpus(CLI::App& app) {
                    "lines have 1 to this many sentences, each number equally often")
       ->capture_default_str();
   command->add_flag("--alignments", settings->alignments,
-                    "also write which words belong together, to train.alignment, valid.* and test.*");
+                    "also write which words belong together: train.alignment, valid.alignment, test.alignment");
   command->add_option("--held-out-sentences", settings->corpus.test_sentences,
                       "the same for test.* [as --sentences]");
   add_value_option(*command, "--seed", settings->corpus.seed, "random seed of the corpus");

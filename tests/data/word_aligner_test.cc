@@ -1,5 +1,6 @@
 #include "data/word_aligner.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -70,6 +71,9 @@ TEST(WordAligner, LeavesEmptyAndLongLinesAlone) {
   EXPECT_EQ(found[0], (WordLinks{{0, 0}}));
   for (size_t i = 1; i < 4; ++i) EXPECT_TRUE(found[i].empty()) << i;
   EXPECT_TRUE(align({}).empty());
+  std::string different;
+  for (int i = 0; i < 100'000; ++i) different += fmt::format("w{} ", i);  // 10^10 pairs of words
+  EXPECT_TRUE(align({{different, different, ""}})[0].empty());
 }
 
 TEST(WordAligner, Stops) {

@@ -44,6 +44,7 @@ TEST_F(Align, RefusesWhatDoesNotFit) {
   for (const auto& [gold, expected] :
        {std::pair("0-99\n", "gold:1: the link 0-99 leads beyond the words of the pair"),
         {"0-0\nx\n", "gold:2: expected links between words"},
+        {"", "gold: is empty; expected the links of a pair in each line"},
         {"\n\n\n", "gold has 3 lines, but the text has 1 pair"}}) {
     write_file_atomically(folder_ / "one.en", "a b\n");
     write_file_atomically(folder_ / "one.de", "c d\n");

@@ -185,6 +185,8 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
       log_warning("data.weights: an epoch has no pair of text {}, since {} times its {} is less than a half",
                   i + 1, data.weights[i], counted(pairs, "pair"));
   }
+  if (!data.alignments.empty() && result.train.links.total_length() == 0)
+    log_warning("data.alignments: no pair has links, so that nothing guides the attention");
   result.train.target_eos = result.tokenizers.target->eos();
   log_info("training text: {}; {} source and {} target tokens", result.record.report.describe(),
            result.train.source_tokens(), result.train.target_tokens());

@@ -147,6 +147,24 @@ TEST_F(TrainingOptionsTest, AttentionFollowsAlignments) {
   EXPECT_LT(followed(some), 0.6);
 }
 
+/// U+00B4 becomes a space in the tokens: the links of such a pair would lead to other words.
+TEST_F(TrainingOptionsTest, LinksBesideSpacesThatATokenizerMakesGuideNothing) {
+  const Settings some{"tokenizer.kind=sentencepiece", "tokenizer.vocab_size=40", "train.alignment_weight=5"};
+  std::string text = read_file(folder_ / "train.a");
+  for (size_t i = 0; (i = text.find("w1", i)) != std::string::npos; i += 4) text.replace(i, 2, "w\u00B4w1");
+  write_file_atomically(folder_ / "train.a", text);
+  const std::string plain = train_with(some);
+  Settings guided = some;
+  guided.push_back(alignments());
+  const std::string with_links = train_with(guided);
+  EXPECT_FALSE(with_links == plain) << "lines without that word are guided";
+  for (size_t i = 0; (i = text.find('\n', i)) != std::string::npos; i += 5) text.replace(i, 1, " w\u00B4\n");
+  write_file_atomically(folder_ / "train.a", text);
+  const std::string none = train_with(some);
+  guided.back() = alignments();
+  EXPECT_TRUE(train_with(guided) == none);
+}
+
 /// A run that one process begins and two go on with ends as a whole one of one process.
 TEST_F(TrainingOptionsTest, GoWithEachOtherAndWithTheRest) {
   const std::string weighted = weights("w", [](int i) { return i % 4 * 0.7; });

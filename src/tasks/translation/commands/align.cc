@@ -31,6 +31,7 @@ std::vector<RatedLinks> read_gold(const std::string& path) {
   LineReader reader(readable_path(path));
   for (std::string line; next_line(reader, line);)
     gold.push_back(parse_word_links(line, fmt::format("{}:{}", text_name(path), reader.line_number())));
+  require(!gold.empty(), "{}: is empty; expected the links of a pair in each line", text_name(path));
   return gold;
 }
 
