@@ -257,7 +257,7 @@ void WordAligner::expect(Model model, int64_t i, Posteriors& result) const {
   result.sources = std::move(to_source.unlinked_posterior);
 }
 
-void WordAligner::over_pairs(Model model, const std::function<void(int64_t, const Posteriors&)>& body) const {
+void WordAligner::over_pairs(Model model, const std::function<void(int64_t, const Posteriors&)>& body) {
   constexpr int64_t most_pairs = 256, most_cells = 1 << 22;  // at a time, so that long lines take little memory
   ThreadPool pool(options_.threads);
   std::vector<Posteriors> posteriors(most_pairs);
@@ -268,8 +268,15 @@ void WordAligner::over_pairs(Model model, const std::function<void(int64_t, cons
       check_stop();
       expect(model, first + i, posteriors[static_cast<size_t>(i)]);
     });
-    for (int64_t i = first; i < end; ++i) body(i, posteriors[static_cast<size_t>(i - first)]);
+    for (int64_t i = first; i < end; ++i) {
+      body(i, posteriors[static_cast<size_t>(i - first)]);
+      progress_.tell([&] {
+        const double done = passes_ + static_cast<double>(i) / static_cast<double>(source_.lines.size());
+        return done / (2 * options_.iterations + 1);
+      });
+    }
   }
+  ++passes_;
 }
 
 void WordAligner::improve(Model model) {

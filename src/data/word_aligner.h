@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "data/corpus.h"
 #include "data/token_corpus.h"
 #include "text/word_links.h"
 
@@ -63,10 +64,12 @@ class WordAligner {
   void expect(Model model, int64_t i, Posteriors& posteriors) const;
   size_t place(int32_t source, int32_t target) const;
   /// Calls `body(i, posteriors)` for all pairs, in order, after `expect` in several threads.
-  void over_pairs(Model model, const std::function<void(int64_t, const Posteriors&)>& body) const;
+  void over_pairs(Model model, const std::function<void(int64_t, const Posteriors&)>& body);
 
   AlignerOptions options_;
   Side source_, target_;
+  ReadingProgress progress_{"aligning the words"};
+  int passes_ = 0;
   // The pairs of words that occur together, row by row of the source words.
   std::vector<int64_t> rows_;
   std::vector<int32_t> targets_;

@@ -6,6 +6,7 @@
 #include "error_message.h"
 #include "program/small_model.h"
 #include "tasks/translation/translator_fixture.h"
+#include "text/characters.h"
 #include "text/token_words.h"
 #include "text/whitespace.h"
 #include "text/words.h"
@@ -187,6 +188,18 @@ TEST_F(TranslatorTest, WordsOfParagraphsAreCountedInTheWholeText) {
   EXPECT_FALSE(expected.empty());
   for (const auto& pair : alignment_of(translator, two, {}, {6, words})) expected.push_back(pair);
   EXPECT_EQ(alignment_of(translator, one + "  " + two, {.split_sentences = "en"}), expected);
+}
+
+/// White space may be a character of several bytes.
+TEST(WordsOfPieces, OfBytesFollowTheCharactersThatTheyMake) {
+  const auto tokenizer = load_bytes(byte_tokenizer_file, "test");
+  for (const std::string space : {" ", "\u00A0", "\u3000", "\u202F"}) {
+    const std::string text = "\u00E9a" + space + "\u65E5b" + space + "c";
+    const std::vector<int> words = words_of_tokens(*tokenizer, tokenizer->encode(text));
+    EXPECT_EQ(words.front(), 0) << text;
+    EXPECT_EQ(words[3 + space.size()], 1) << text;
+    EXPECT_EQ(words.back(), 2) << text;
+  }
 }
 
 TEST(WordsOfPieces, FollowTheTextThatThePiecesMake) {

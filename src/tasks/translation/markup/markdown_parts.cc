@@ -292,7 +292,7 @@ class LeafReader {
 }  // namespace
 
 std::vector<PieceRange> find_markdown_parts(std::string_view bytes, const std::vector<MarkdownToken>& tokens,
-                                          EmptyLines& empty_lines) {
+                                            EmptyLines& empty_lines) {
   return LeafReader(bytes, tokens, empty_lines).read();
 }
 

@@ -41,6 +41,6 @@ class EmptyLines {
 /// The parts of a text of Markdown, from the tokens of which md4c tells the bytes only of texts. None if a mark
 /// between them is not what was expected.
 std::vector<PieceRange> find_markdown_parts(std::string_view bytes, const std::vector<MarkdownToken>& tokens,
-                                          EmptyLines& empty_lines);
+                                            EmptyLines& empty_lines);
 
 }  // namespace sixfold
