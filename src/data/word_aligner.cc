@@ -95,7 +95,8 @@ class WordAligner::Direction {
           none[i] = unlinked_ * unlinked_emission[0] / static_cast<float>(from_);
         }
       } else {
-        for (size_t i = 0; i < from_; ++i) place[i] = real[i - from_] + none[i - from_];
+        const size_t before = (j - 1) * from_;
+        for (size_t i = 0; i < from_; ++i) place[i] = linked[before + i] + free[before + i];
         std::fill(real, real + from_, 0.0f);
         for (size_t i0 = 0; i0 < from_; ++i0)
           for (size_t i = 0; i < from_; ++i) real[i] += place[i0] * step[i0 * from_ + i];
@@ -123,17 +124,18 @@ class WordAligner::Direction {
       if (j == 0) break;
       // To the word before: after(i0) = sum over i of step(i0, i) e(i) after(i), or no link and the same place.
       for (size_t i = 0; i < from_; ++i) next[i] = emission[j * from_ + i] * after[i];
+      const size_t before = (j - 1) * from_;
       float most = 0, total = 0;
       for (size_t i0 = 0; i0 < from_; ++i0) {
         float reached = 0;
         for (size_t i = 0; i < from_; ++i) reached += step[i0 * from_ + i] * next[i];
         place[i0] = reached + unlinked_ * unlinked_emission[j] * after[i0];
-        total += (real[i0 - from_] + none[i0 - from_]) * place[i0];
+        total += (linked[before + i0] + free[before + i0]) * place[i0];
         most = std::max(most, place[i0]);
       }
       if (total > 0)
         for (size_t i0 = 0; i0 < from_; ++i0) {
-          const float here = (real[i0 - from_] + none[i0 - from_]) / total;
+          const float here = (linked[before + i0] + free[before + i0]) / total;
           if (here > 1e-6f)
             for (size_t i = 0; i < from_; ++i)
               counts[bucket(static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(i0))] +=

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "text/utf8.h"
 #include "text/words.h"
 
 namespace sixfold {
@@ -29,7 +30,7 @@ std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int
     count += with - before;
     words.push_back(count - 1);
     // A token may be a part of a character, which is only known with the others.
-    const bool is_whole = alone.find("\uFFFD") == alone.npos;
+    const bool is_whole = !first_invalid_utf8(alone) && alone.find("\uFFFD") == alone.npos;
     const bool begins = (is_whole && count_of(alone) > 0) || i + 1 - begin >= most_context;
     if (begins) begin = i;
     before = begins ? count_of(alone) : with;
