@@ -169,8 +169,8 @@ void WordAligner::add(std::string_view source, std::string_view target) {
 
 void WordAligner::align(const std::function<void(const WordLinks&)>& use) {
   for (Distances& distances : distances_)
-    for (int d = -farthest; d <= farthest; ++d)
-      distances[static_cast<size_t>(d + farthest)] = std::exp(-std::abs(d - 1) / 2.0);
+    for (size_t k = 0; k < distances.size(); ++k)
+      distances[k] = std::exp(-std::abs(static_cast<double>(k) - farthest - 1) / 2);
   see_words();
   for (const Model model : {Model::one, Model::markov})
     for (int i = 0; i < options_.iterations; ++i) improve(model);

@@ -26,6 +26,7 @@ struct Batch {
   /// Rows of `target` that stand for the same as rows of `source`, in ascending order.
   struct Link {
     int32_t target, source;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy takes the comparison for one with a pointer
     auto operator<=>(const Link&) const = default;
   };
   std::vector<Link> links;
