@@ -326,11 +326,7 @@ struct Attention {
 
   int kv_heads() const { return heads / group; }
   /// The largest number of keys of a span.
-  int64_t most_keys() const {
-    int64_t most = 0;
-    for (const AttentionSpan& span : spans) most = std::max<int64_t>(most, span.key_count);
-    return most;
-  }
+  int64_t most_keys() const { return sixfold::most_keys(spans); }
   void operands(auto&& visit) {
     visit("query", query), visit("key", key), visit("value", value), visit("out", out);
     visit("logsumexp", logsumexp), visit("device_spans", device_spans), visit("key_rows", key_rows);

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <span>
 
 #include "backend/view.h"
 
@@ -22,6 +23,13 @@ struct AttentionSpan {
     return key_rows ? key_rows.data[index] : index;
   }
 };
+
+/// The largest number of keys of a span.
+inline int64_t most_keys(std::span<const AttentionSpan> spans) {
+  int64_t most = 0;
+  for (const AttentionSpan& span : spans) most = std::max<int64_t>(most, span.key_count);
+  return most;
+}
 
 /// The tokens that a convolution reads. The output for the token at place p of a span reads places p - left,
 /// p - left + 1, ..., p - left + size - 1. The place of query j of n is key_count - n + j. Places outside of

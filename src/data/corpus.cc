@@ -99,7 +99,8 @@ bool PairReader::next(std::string& source, std::string& target) {
   if (!copies_.empty()) {
     std::tie(source, target) = std::move(copies_.front());
     copies_.erase(copies_.begin());
-    if (count_words(source) != source_words_) links_.clear();  // a word of one letter was left out
+    if (!links_.empty() && count_words(source) != source_words_)
+      links_.clear();  // a word of one letter was left out
     ++report_.read;
     return true;
   }
@@ -107,9 +108,11 @@ bool PairReader::next(std::string& source, std::string& target) {
   do
     if (!next_of_all(source, target, dropped)) return false;
   while (!dropped.empty());
-  check_links(source, target);
   copies_ = made_.of(source, target);
-  if (!copies_.empty()) source_words_ = count_words(source);
+  if (!links_.empty()) {
+    source_words_ = count_words(source);
+    require_within(links_, source_words_, count_words(target), alignments_->place());
+  }
   return true;
 }
 
@@ -193,15 +196,6 @@ bool PairReader::read_beside(LineReader& reader, const std::string& name, const 
   require(has_pair || !has_line, "{}: {} has no such line, only {}", reader.place(), text,
           source_->line_number());
   return has_pair;
-}
-
-void PairReader::check_links(const std::string& source, const std::string& target) const {
-  if (links_.empty()) return;
-  const size_t sources = count_words(source), targets = count_words(target);
-  for (const auto& [a, b] : links_)
-    require(static_cast<size_t>(a) < sources && static_cast<size_t>(b) < targets,
-            "{}: the link {}-{} leads beyond the words of the pair, {} and {}", alignments_->place(), a, b,
-            sources, targets);
 }
 
 /// Returns whether the line is valid, perhaps after replacing invalid bytes.

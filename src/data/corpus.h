@@ -71,14 +71,13 @@ class PairReader {
   bool read_line_pair(std::string& source, std::string& target, bool& valid);
   bool read_beside(LineReader& reader, const std::string& name, const char* what, bool has_pair,
                    std::string& line) const;
-  void check_links(const std::string& source, const std::string& target) const;
   bool make_valid(std::string& line, const LineReader& reader) const;
 
   std::vector<CorpusFiles> files_;
   InvalidUtf8 invalid_;
   MadePairs made_;
   std::vector<std::pair<std::string, std::string>> copies_;  ///< of the last pair, to be given in order
-  size_t source_words_ = 0;                                  ///< of the pair of which they are copies
+  size_t source_words_ = 0;  ///< of the pair of which they are copies, if it has links
   CorpusReport report_;
   size_t text_ = 0;
   std::unique_ptr<LineReader> source_, target_;       ///< of the current text; a TSV file uses only the first

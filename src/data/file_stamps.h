@@ -17,7 +17,7 @@ struct FileStamp {
 
 /// The stamp of a file as it is now. Throws an input error if it can't be read or is not a regular file.
 FileStamp stamp_of(const std::string& path);
-/// The stamps of all files of the texts, in order, and then of their weights.
+/// The stamps of all files of the texts, in order, and then of their weights and their alignments.
 std::vector<FileStamp> stamps_of(const std::vector<CorpusFiles>& texts);
 
 /// Throws an input error if a file can't be read or is not a regular file: training reads its text more than

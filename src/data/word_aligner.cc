@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/threads.h"
-#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -152,19 +151,22 @@ class WordAligner::Direction {
   float unlinked_;
 };
 
-void WordAligner::Side::add(std::string_view line) {
-  std::vector<int32_t> words;
-  for (const TextRange& word : word_ranges(line))
-    words.push_back(
+void WordAligner::Side::add(std::string_view line, std::span<const TextRange> words) {
+  std::vector<int32_t> numbers;
+  for (const TextRange& word : words)
+    numbers.push_back(
         ids.try_emplace(plain(line.substr(word.begin, word.end - word.begin)), static_cast<int32_t>(ids.size()))
             .first->second);
-  lines.add(words);
+  lines.add(numbers);
 }
 
-void WordAligner::add(std::string_view source, std::string_view target) {
-  const bool too_long = count_words(source) > most_words || count_words(target) > most_words;
-  source_.add(too_long ? "" : source);
-  target_.add(too_long ? "" : target);
+bool WordAligner::add(std::string_view source, std::string_view target) {
+  std::vector<TextRange> sources = word_ranges(source), targets = word_ranges(target);
+  const bool too_long = sources.size() > most_words || targets.size() > most_words;
+  if (too_long) sources.clear(), targets.clear();
+  source_.add(source, sources);
+  target_.add(target, targets);
+  return !too_long;
 }
 
 void WordAligner::align(const std::function<void(const WordLinks&)>& use) {

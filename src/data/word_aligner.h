@@ -12,6 +12,7 @@
 #include "data/corpus.h"
 #include "data/token_corpus.h"
 #include "text/word_links.h"
+#include "text/words.h"
 
 namespace sixfold {
 
@@ -35,8 +36,9 @@ class WordAligner {
 
   explicit WordAligner(const AlignerOptions& options) : options_(options) {}
 
-  /// Adds a pair. Words are told apart without case, and without the punctuation around them.
-  void add(std::string_view source, std::string_view target);
+  /// Adds a pair. Words are told apart without case, and without the punctuation around them. Returns whether
+  /// it can have links: it is not too long.
+  bool add(std::string_view source, std::string_view target);
   /// Learns from all pairs, and passes the links of each on, in their order. Call once, last.
   void align(const std::function<void(const WordLinks&)>& use);
 
@@ -54,7 +56,7 @@ class WordAligner {
     std::unordered_map<std::string, int32_t> ids;
     IdSequences lines;
 
-    void add(std::string_view line);
+    void add(std::string_view line, std::span<const TextRange> words);
     std::span<const int32_t> operator[](int64_t i) const { return lines[i]; }
   };
 

@@ -6,8 +6,7 @@ namespace sixfold {
 
 void LinkGuide::see(AttentionKind, int, const ops::AttentionInputs& inputs,
                     const ops::AttentionPattern& pattern, Context& context) {
-  int64_t most = 0;
-  for (const AttentionSpan& span : pattern.spans) most = std::max<int64_t>(most, span.key_count);
+  const int64_t most = most_keys(pattern.spans);
   std::vector<float> wanted(static_cast<size_t>(inputs.query.rows() * most));
   auto link = batch_.links.begin();
   for (const AttentionSpan& span : pattern.spans)

@@ -227,11 +227,7 @@ void add_corpus(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("corpus",
                                           "Report statistics of a parallel corpus: lengths, repeated pairs, "
                                           "pairs that training would drop; or clean it");
-  command
-      .add_option("files", settings->files,
-                  "alternately a source and a target file, or .tsv or .tmx files; each may be gzipped")
-      ->type_name("FILE")
-      ->required();
+  add_parallel_text_argument(command, settings->files);
   command.add_option("--model", settings->model, "measure lengths in tokens of this model instead of words")
       ->type_name("MODEL");
   add_value_option(command, "--max-length", settings->options.encode.max_length,

@@ -40,4 +40,11 @@ RatedLinks parse_word_links(std::string_view line, std::string_view where) {
   return links;
 }
 
+void require_within(const WordLinks& links, size_t source_words, size_t target_words, std::string_view where) {
+  for (const auto& [source, target] : links)
+    require(static_cast<size_t>(source) < source_words && static_cast<size_t>(target) < target_words,
+            "{}: the link {}-{} leads beyond the words of the pair, {} and {}", where, source, target,
+            source_words, target_words);
+}
+
 }  // namespace sixfold

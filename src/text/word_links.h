@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,5 +24,8 @@ struct RatedLinks {
 /// Reads links in the Pharaoh format, in which "1p2" stands for a possible link. Throws an input error for
 /// anything else, and for links twice, that begins with `where`.
 RatedLinks parse_word_links(std::string_view line, std::string_view where);
+
+/// Throws an input error that begins with `where` if a link leads beyond the words of a pair.
+void require_within(const WordLinks& links, size_t source_words, size_t target_words, std::string_view where);
 
 }  // namespace sixfold

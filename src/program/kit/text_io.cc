@@ -52,6 +52,14 @@ void add_text_output_option(CLI::App& command, std::string& path) {
       ->capture_default_str();
 }
 
+void add_parallel_text_argument(CLI::App& command, std::vector<std::string>& files) {
+  command
+      .add_option("files", files,
+                  "alternately a source and a target file, or .tsv or .tmx files; each may be gzipped")
+      ->type_name("FILE")
+      ->required();
+}
+
 void add_invalid_utf8_option(CLI::App& command, InvalidUtf8& invalid) {
   add_value_option(
       command, "--invalid-utf8", invalid,

@@ -27,6 +27,8 @@ struct TextPaths {
 /// Adds --input, --output and --invalid-utf8.
 void add_text_options(CLI::App& command, TextPaths& paths);
 void add_text_output_option(CLI::App& command, std::string& path);
+/// Adds the files of parallel texts, for `corpus_files`.
+void add_parallel_text_argument(CLI::App& command, std::vector<std::string>& files);
 void add_invalid_utf8_option(CLI::App& command, InvalidUtf8& invalid);
 
 /// The path to give to `LineReader` and `read_lines`: the path itself, or "/dev/stdin" for "-".

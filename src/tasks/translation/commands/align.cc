@@ -35,15 +35,6 @@ std::vector<RatedLinks> read_gold(const std::string& path) {
   return gold;
 }
 
-void require_within(const RatedLinks& links, size_t source_words, size_t target_words,
-                    const std::string& where) {
-  for (const WordLinks* some : {&links.sure, &links.possible})
-    for (const auto& [source, target] : *some)
-      require(static_cast<size_t>(source) < source_words && static_cast<size_t>(target) < target_words,
-              "{}: the link {}-{} leads beyond the words of the pair, {} and {}", where, source, target,
-              source_words, target_words);
-}
-
 void run(const AlignSettings& settings) {
   const std::vector<CorpusFiles> files =
       corpus_files(settings.files, "files", settings.source_language, settings.target_language);
@@ -64,11 +55,11 @@ void run(const AlignSettings& settings) {
     check_interrupt();
     progress.tell([&] { return reader.part_read(); });
     if (!dropped.empty()) source.clear();
-    const size_t words = count_words(source), target_words = count_words(target);
-    too_long += words > WordAligner::most_words || target_words > WordAligner::most_words ? 1 : 0;
     if (pairs < gold.size())
-      require_within(gold[pairs], words, target_words, fmt::format("{}:{}", settings.gold, pairs + 1));
-    aligner.add(source, target);
+      for (const WordLinks* links : {&gold[pairs].sure, &gold[pairs].possible})
+        require_within(*links, count_words(source), count_words(target),
+                       fmt::format("{}:{}", settings.gold, pairs + 1));
+    too_long += aligner.add(source, target) ? 0 : 1;
   }
   require(gold.size() <= pairs, "{} has {}, but the text has {}", settings.gold, counted(gold.size(), "line"),
           counted(pairs, "pair"));
@@ -94,11 +85,7 @@ void run(const AlignSettings& settings) {
 void add_align(CLI::App& app) {
   const auto settings = std::make_shared<AlignSettings>();
   CLI::App& command = *app.add_subcommand("align", "Link the words of a parallel text with their translations");
-  command
-      .add_option("files", settings->files,
-                  "alternately a source and a target file, or .tsv or .tmx files; each may be gzipped")
-      ->type_name("FILE")
-      ->required();
+  add_parallel_text_argument(command, settings->files);
   add_text_output_option(command, settings->output);
   command
       .add_option("--gold", settings->gold,

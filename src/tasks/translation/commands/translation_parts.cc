@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string job_file(translation_parts_mark);
+constexpr std::string_view job_file = translation_parts_mark;
 
 bool is_chunk_name(std::string_view name) {
   return name.size() >= 9 && name.starts_with("chunk-") &&
