@@ -12,6 +12,22 @@
 
 namespace sixfold {
 
+/// What a teacher with states of three features says of rows with these ids, with numbers that follow from the
+/// ids.
+inline ops::Teacher test_teacher(Context& context, const Tensor& ids, const Tensor& weight,
+                                 double temperature) {
+  constexpr int64_t features = 3;
+  std::vector<float> states, rows;
+  for (const int32_t id : ids.to_host<int32_t>(context.backend()))
+    for (int j = 0; j < features; ++j) states.push_back(0.5f * static_cast<float>(id * (j + 3) % 7) - 1.5f);
+  for (int64_t id = 0; id < weight.rows(); ++id)
+    for (int j = 0; j < features; ++j) rows.push_back(0.5f * static_cast<float>(id * (2 * j + 1) % 5) - 1);
+  return {.states = context.matrix(states, ids.cols(), features, weight.dtype()),
+          .output = {context.matrix(rows, weight.rows(), features, weight.dtype()), {}},
+          .weight = 0.75,
+          .temperature = temperature};
+}
+
 inline std::vector<OpCase> linear_cases(const OpSizes& s) {
   const OpOperand x{"x", RowsOf::tokens, 0, s.d_model};
   const auto weight = [](const char* name, int64_t rows, int64_t cols) {
@@ -27,6 +43,42 @@ inline std::vector<OpCase> linear_cases(const OpSizes& s) {
       {.name = "linear_without_bias",
        .operands = {x, weight("weight", s.d_ff, s.d_model)},
        .run = [](Context& context, const auto& a) { return ops::linear(context, a["x"], a["weight"], {}); }});
+  constexpr int64_t rank = 3;
+  constexpr double scale = 0.75;
+  const OpOperand down = weight("down", rank, s.d_model), up = weight("up", s.d_ff, rank),
+                  down2 = weight("down2", rank, s.d_ff), up2 = weight("up2", s.d_model, rank),
+                  gate_down = weight("gate_down", rank, s.d_model), gate_up = weight("gate_up", s.d_ff, rank);
+  cases.push_back(
+      {.name = "linear_adapted",
+       .operands = {x, weight("weight", s.d_ff, s.d_model), weight("bias", 1, s.d_ff), down, up},
+       .run =
+           [](Context& context, const auto& a) {
+             return ops::linear(context, a["x"], a["weight"], a["bias"], {a["down"], a["up"], scale});
+           },
+       .goldens = {"linear_adapted"}});
+  for (const bool gated : {false, true}) {
+    std::vector<OpOperand> operands{
+        x, weight("weight1", s.d_ff, s.d_model), weight("weight2", s.d_model, s.d_ff), down, up, down2, up2};
+    if (gated)
+      for (const OpOperand& more : {weight("gate_weight", s.d_ff, s.d_model), gate_down, gate_up})
+        operands.push_back(more);
+    cases.push_back({.name = std::string("feed_forward_adapted") + (gated ? "_gated" : ""),
+                     .operands = operands,
+                     .run = [gated](Context& context, const auto& a) {
+                       ops::FeedForwardWeights w{.weight1 = a["weight1"],
+                                                 .bias1 = {},
+                                                 .weight2 = a["weight2"],
+                                                 .bias2 = {},
+                                                 .activation = gated ? Activation::swish : Activation::relu,
+                                                 .adapter1 = {a["down"], a["up"], scale},
+                                                 .adapter2 = {a["down2"], a["up2"], scale}};
+                       if (gated) {
+                         w.gate_weight = a["gate_weight"];
+                         w.gate_adapter = {a["gate_down"], a["gate_up"], scale};
+                       }
+                       return ops::feed_forward(context, a["x"], w, context.dropout(test_dropout, a.rows));
+                     }});
+  }
   const std::pair<const char*, Activation> activations[] = {{"", Activation::relu},
                                                             {"_swish", Activation::swish},
                                                             {"_gelu", Activation::gelu},
@@ -314,6 +366,29 @@ inline std::vector<OpCase> output_cases(const OpSizes& s) {
                    .gradients = Gradients::by_itself,
                    .row_by_row = false,
                    .goldens = {"r_drop"}});
+  cases.push_back({.name = "distillation",
+                   .operands = {x, weight},
+                   .run =
+                       [](Context& context, const auto& a) {
+                         return ops::cross_entropy(
+                             context, a["x"], {a["weight"], {}}, a.ids,
+                             {.label_smoothing = 0.1, .teacher = test_teacher(context, a.ids, a["weight"], 2)});
+                       },
+                   .gradients = Gradients::by_itself,
+                   .row_by_row = false,
+                   .goldens = {"distillation"}});
+  cases.push_back(
+      {.name = "distillation_of_two_passes",
+       .operands = {x, {"y", RowsOf::tokens, 0, s.d_model}, weight},
+       .run =
+           [](Context& context, const auto& a) {
+             return ops::cross_entropy(
+                 context, a["x"], {a["weight"], {}}, a.ids,
+                 {.r_drop = 5, .second = a["y"], .teacher = test_teacher(context, a.ids, a["weight"], 1)});
+           },
+       .gradients = Gradients::by_itself,
+       .row_by_row = false,
+       .goldens = {"distillation_of_two_passes"}});
   for (const double smoothing : {0.0, 0.1})
     cases.push_back(
         {.name = smoothing > 0 ? "span_loss_smoothed" : "span_loss",

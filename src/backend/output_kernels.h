@@ -42,6 +42,23 @@ struct RDrop {
   }
 };
 
+/// The loss of a row of logits [rows, vocab] that should follow that of a teacher (Hinton et al. 2015,
+/// "Distilling the Knowledge in a Neural Network"; for each token Kim and Rush 2016, section 3.1): factor *
+/// KL(p || q), where p and q are the softmaxes of `teacher` and of `logits`, written to losses [1, rows]. If
+/// `gradient` is set, `teacher` is overwritten by the gradients of loss * scale for `logits`. The loss of a row
+/// is multiplied by its weight if there are weights.
+struct Distillation {
+  static constexpr const char* name = "distillation";
+  View logits, teacher, losses;
+  double factor = 1, scale = 1;
+  bool gradient = false;
+  DeviceSpan<const float> weights = {};  ///< [rows], or empty
+
+  void operands(auto&& visit) {
+    visit("logits", logits), visit("teacher", teacher), visit("losses", losses), visit("weights", weights);
+  }
+};
+
 /// The loss of attention that should follow links (Garg et al. 2019, "Jointly Learning to Align and Translate
 /// with Transformer Models", equation 5): for each query the cross entropy of the mean of the heads' weights
 /// against its row of `wanted`, times `factor`, written to losses [1, queries]. `gradient`, unless it is empty,

@@ -18,4 +18,12 @@ size_t language_code_length(std::string_view text) {
   return end;
 }
 
+std::optional<LanguagePair> language_pair(std::string_view text) {
+  const size_t source = language_code_length(text);
+  if (source == 0 || source >= text.size() || text[source] != '-') return std::nullopt;
+  const std::string_view target = text.substr(source + 1);
+  if (!is_language_code(target)) return std::nullopt;
+  return LanguagePair{std::string(text.substr(0, source)), std::string(target)};
+}
+
 }  // namespace sixfold

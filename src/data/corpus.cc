@@ -228,13 +228,16 @@ double PairReader::part_read() const {
 }
 
 Corpus read_corpus(const std::vector<CorpusFiles>& files, InvalidUtf8 invalid) {
-  PairReader reader(files, invalid);
+  check_files(files);
   Corpus corpus;
-  for (std::string source, target; reader.next(source, target);) {
-    corpus.text.source.push_back(source);
-    corpus.text.target.push_back(target);
+  for (const CorpusFiles& text : files) {
+    PairReader reader({text}, invalid);
+    for (std::string source, target; reader.next(source, target);) {
+      corpus.text.source.push_back(encoded_source(text, source));
+      corpus.text.target.push_back(target);
+    }
+    corpus.report.add_reading(reader.report());
   }
-  corpus.report = reader.report();
   require(corpus.text.size() > 0, "{}{}: no pair of lines is left ({})", name_of(files[0]),
           files.size() > 1 ? ", ..." : "", corpus.report.describe());
   return corpus;

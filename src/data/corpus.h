@@ -21,6 +21,9 @@ struct CorpusFiles {
   std::string source, target;
   std::string tsv;                                         ///< given instead of source and target; may be TMX
   std::string source_language = {}, target_language = {};  ///< of the pairs of TMX
+  /// A word that an encoded source begins with, such as the token ">>de<<" of the language of the targets;
+  /// empty: none. Who only reads the pairs does not see it.
+  std::string first_word = {};
   /// A file with the weight of each pair, a number in each line; empty: 1 each. TMX can't have one.
   std::string weights = {};
   /// A file with the links between the words of each pair (`parse_word_links`); empty: none.
@@ -94,10 +97,16 @@ std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, con
                                       const std::string& source_language = {},
                                       const std::string& target_language = {});
 
+/// The source as it is encoded: behind the first word of its text, if there is one.
+inline std::string encoded_source(const CorpusFiles& files, const std::string& source) {
+  return files.first_word.empty() ? source : files.first_word + " " + source;
+}
+
 /// The name of a text for messages: "train.en, train.de".
 std::string name_of(const CorpusFiles& files);
 
-/// Reads all pairs into memory. Throws as `PairReader`, and if no pair is left.
+/// Reads all pairs into memory, the sources as they are encoded. Throws as `PairReader`, and if no pair is
+/// left.
 Corpus read_corpus(const std::vector<CorpusFiles>& files, InvalidUtf8 invalid = InvalidUtf8::error);
 
 /// Logs the progress of reading pairs, every ten seconds: "encoding the text: 12 %, 30000 pairs/s, 40 s left".

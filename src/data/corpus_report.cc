@@ -37,6 +37,14 @@ void each_field(Report& r, const Visitor& visit) {
 
 }  // namespace
 
+void CorpusReport::add_reading(const CorpusReport& other) {
+  read += other.read;
+  empty += other.empty;
+  invalid += other.invalid;
+  zero_weight += other.zero_weight;
+  replaced += other.replaced;
+}
+
 void CorpusReport::measure(int64_t source, int64_t target) {
   source_tokens += source;
   target_tokens += target;

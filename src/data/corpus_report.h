@@ -30,6 +30,8 @@ struct CorpusReport {
   int64_t source_unknown = 0, target_unknown = 0;  ///< of these, tokens that are not in the vocabulary
 
   int64_t kept() const { return read - empty - invalid - zero_weight - too_long - uneven - repeated; }
+  /// Adds what was counted while another text was read.
+  void add_reading(const CorpusReport& other);
   /// Adds a pair with these lengths to the histograms.
   void measure(int64_t source, int64_t target);
   /// The centre of a bin of `ratios`, as target / source.

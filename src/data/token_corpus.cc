@@ -1,10 +1,12 @@
 #include "data/token_corpus.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/plural.h"
 #include "base/threads.h"
+#include "text/language_tokens.h"
 
 namespace sixfold {
 namespace {
@@ -19,9 +21,11 @@ struct Block {
   int64_t empty = 0, too_long = 0, uneven = 0;
 };
 
-void encode(Block& block, const Tokenizers& tokenizers, const EncodeOptions& options) {
+void encode(Block& block, const Tokenizers& tokenizers, const EncodeOptions& options,
+            const std::optional<LanguageTokens>& languages) {
   for (int64_t i = 0; i < block.text.size(); ++i) {
-    const std::vector<int32_t> source = tokenizers.source->encode(block.text.source[static_cast<size_t>(i)]);
+    const std::string& text = block.text.source[static_cast<size_t>(i)];
+    const std::vector<int32_t> source = languages ? languages->encode(text) : tokenizers.source->encode(text);
     const std::vector<int32_t> target = tokenizers.target->encode(block.text.target[static_cast<size_t>(i)]);
     const size_t longer = std::max(source.size(), target.size()),
                  shorter = std::min(source.size(), target.size());
@@ -89,6 +93,8 @@ void encode_pairs(const std::function<bool(std::string& source, std::string& tar
                   const std::function<void(int64_t pair, std::span<const int32_t> source,
                                            std::span<const int32_t> target)>& take) {
   ThreadPool pool(options.threads);
+  std::optional<LanguageTokens> languages;
+  if (options.language_tokens) languages.emplace(*tokenizers.source);
   int64_t before = 0;  // pairs in earlier blocks
   for (bool more = true; more;) {
     std::vector<Block> blocks;
@@ -101,7 +107,7 @@ void encode_pairs(const std::function<bool(std::string& source, std::string& tar
       }
     }
     pool.run(std::ssize(blocks),
-             [&](int64_t i, int) { encode(blocks[static_cast<size_t>(i)], tokenizers, options); });
+             [&](int64_t i, int) { encode(blocks[static_cast<size_t>(i)], tokenizers, options, languages); });
     for (const Block& block : blocks) {
       report.empty += block.empty;
       report.too_long += block.too_long;

@@ -93,6 +93,7 @@ struct EncodeOptions {
   double max_ratio = 0;
   int threads = 1;  ///< does not affect the result
   PairLayout layout = {};
+  bool language_tokens = false;  ///< sources begin with the token of a language (`LanguageTokens`)
 };
 
 /// Encodes pairs and calls `take` for each, in order: with the number of the pair among those read, from 0, the

@@ -95,6 +95,7 @@ void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts
       if (!reader.links().empty())
         links = {static_cast<int32_t>(count_words(source)), static_cast<int32_t>(count_words(target))};
       for (const auto& [from, to] : reader.links()) links.insert(links.end(), {from, to});
+      source = encoded_source(texts[i], source);
       return true;
     };
     encode_pairs(next, tokenizers, options.encode, record.report, [&](int64_t pair, auto source, auto target) {
@@ -103,11 +104,7 @@ void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts
       repeats.add(hash_of(std::as_bytes(source), hash_of(std::as_bytes(target))));
       ++record.pairs[i];
     });
-    record.report.read += reader.report().read;
-    record.report.empty += reader.report().empty;
-    record.report.invalid += reader.report().invalid;
-    record.report.zero_weight += reader.report().zero_weight;
-    record.report.replaced += reader.report().replaced;
+    record.report.add_reading(reader.report());
   }
   writer.commit();
 }

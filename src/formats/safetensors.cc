@@ -175,10 +175,14 @@ std::string SafetensorsFile::checksum() const {
   return found == metadata_.end() ? "" : found->second;
 }
 
+std::string SafetensorsFile::computed_checksum() const {
+  return hash_hex({reinterpret_cast<const char*>(data_.data()), data_.size()});
+}
+
 void SafetensorsFile::verify() const {
   const std::string before = checksum();
   if (before.empty()) return;
-  const std::string now = hash_hex({reinterpret_cast<const char*>(data_.data()), data_.size()});
+  const std::string now = computed_checksum();
   require(before == now,
           "{}: is damaged: the checksum of its tensors is {}, but was {} when they were written; use a copy "
           "that is intact",

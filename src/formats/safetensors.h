@@ -37,6 +37,8 @@ class SafetensorsFile {
   std::string checksum() const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& path() const { return path_; }
+  /// The same, computed from the tensors, which are all read.
+  std::string computed_checksum() const;
   /// Reads all tensors and compares them with the checksum that Sixfold writes into the metadata. Throws an
   /// input error if they differ. Files of other programs have no checksum and are not checked.
   void verify() const;

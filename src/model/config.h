@@ -8,6 +8,7 @@
 
 #include "base/options.h"
 #include "model/generation_config.h"
+#include "model/layers/adapter_config.h"
 #include "model/layers/architecture.h"
 #include "model/layers/patch_embedding.h"
 #include "model/layers/pooling.h"
@@ -72,6 +73,7 @@ struct ModelConfig : Architecture {
   int context_tokens = 0;
   ImageInput image;  ///< what the encoder reads, if it reads images
   HeadConfig head;
+  AdapterConfig adapters;
 
   GenerationConfig generation;  ///< defaults, which a caller may override
 
@@ -114,6 +116,7 @@ inline void visit(OptionVisitor& v, ModelConfig& o) {
           at_least(0));
   v.group("image", o.image, "how an encoder of images reads them");
   v.group("head", o.head, "what is predicted");
+  v.group("adapters", o.adapters, "adapters of low rank (LoRA)");
   visit(v, static_cast<Architecture&>(o));
   v.group("generation", o.generation, "generation settings");
 }

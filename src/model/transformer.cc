@@ -107,7 +107,7 @@ Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> bac
     : config_((validate(config), config)),
       backend_(std::move(backend)),
       dtype_(dtype),
-      builder_(backend_, dtype, seed),
+      builder_(backend_, dtype, seed, config.adapters),
       patches_(make_patches(builder_, config)),
       source_embedding_(make_source_embedding(builder_, config)),
       target_embedding_(make_target_embedding(builder_, config, source_embedding_)),

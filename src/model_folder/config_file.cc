@@ -170,6 +170,7 @@ ModelConfig load_config(const std::string& path) {
 OptionNode config_tree(const ModelConfig& config) {
   OptionNode root = write_options(config);
   root.children.emplace(root.children.begin(), "format_version", node_of(config_format_version));
+  if (config.adapters.rank == 0) take_child(root, "adapters");
   if (config.settings.kind == OptionNode::Kind::map && !config.settings.children.empty())
     root.children.emplace(root.children.begin() + 2, config.task, config.settings);
   return root;

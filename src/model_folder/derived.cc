@@ -11,6 +11,7 @@
 #include "model_folder/ownership.h"
 #include "model_folder/provenance.h"
 #include "model_folder/shortlist.h"
+#include "model_folder/what_is.h"
 
 namespace sixfold {
 namespace {
@@ -57,8 +58,7 @@ void copy_tokenizers(const std::string& from, const std::string& to) {
   }
 }
 
-}  // namespace
-
+/// Sets the weights of `model` to the average of those of several models.
 void average_weights(const std::vector<std::string>& folders, Transformer& model) {
   std::vector<std::unique_ptr<Transformer>> models;
   for (const std::string& folder : folders)
@@ -75,6 +75,8 @@ void average_weights(const std::vector<std::string>& folders, Transformer& model
     parameter.tensor.copy_from(*model.backend(), mean);
   }
 }
+
+}  // namespace
 
 void average_models(const std::vector<std::string>& folders, const std::string& output) {
   require(!folders.empty(), "nothing to average; name at least one model");
@@ -108,7 +110,8 @@ void quantize_model(const std::string& folder, const std::string& output) {
 void copy_with_settings(const std::string& folder, const OptionNode& settings, const std::string& output,
                         const std::string& step) {
   require_new_or_model(output, {folder});
-  ModelConfig config = load_model_config(folder);
+  require_model_folder(folder);
+  ModelConfig config = load_config(fs::path(folder) / "config.json");
   config.settings = settings;
   AtomicDirectory target(output, is_model_file);
   save_config(fs::path(target.path()) / "config.json", config);

@@ -2,20 +2,17 @@
 #include <string>
 #include <vector>
 
-#include "model/transformer.h"
+#include "base/options.h"
 
 // Functions that make a model folder from model folders. They copy the tokenizers. They write the folder
 // `output` atomically, and may replace what `require_new_or_model` allows.
 
 namespace sixfold {
 
-/// Sets the weights of `model` to the average of those of several models of the same architecture. The buffers
-/// are averaged too: for the running statistics of batch norms this is an estimate, since the states of a model
-/// with averaged weights are not the average of the states.
-void average_weights(const std::vector<std::string>& folders, Transformer& model);
-
 /// Averages the weights of several models of the same architecture and vocabulary (section 6.1; also `sixfold
-/// average`). The config and tokenizers are those of the first. Throws an input error if the models differ.
+/// average`). The config and tokenizers are those of the first. The buffers are averaged too: for the running
+/// statistics of batch norms this is an estimate, since the states of a model with averaged weights are not the
+/// average of the states. Throws an input error if the models differ.
 void average_models(const std::vector<std::string>& folders, const std::string& output);
 
 /// Converts the matrices of a model to int8 (docs/int8.md; also `sixfold quantize`). Throws an input error if

@@ -1,17 +1,17 @@
 #include "model_folder/model_folder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <set>
+#include <map>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/join.h"
-#include "formats/safetensors.h"
 #include "model/int8.h"
 #include "model_folder/config_file.h"
+#include "model_folder/folder_weights.h"
 #include "model_folder/ownership.h"
 #include "model_folder/what_is.h"
 
@@ -20,57 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string config_path(const std::string& folder) { return fs::path(folder) / "config.json"; }
-std::string weights_path(const std::string& folder) { return fs::path(folder) / "model.safetensors"; }
-
-/// Opens a file of tensors and checks that it has exactly those of `parameters`. Tensors in int8 also have
-/// scales.
-std::shared_ptr<const SafetensorsFile> open_parameters(const std::string& path,
-                                                       std::span<const NamedShape> parameters) {
-  auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path));
-  file->verify();
-  std::set<std::string> wanted;
-  for (const NamedShape& parameter : parameters) {
-    const TensorInfo& tensor = file->at(parameter.name);
-    require(tensor.shape == parameter.shape,
-            "{}: tensor '{}' has the shape [{}], but the model's config needs [{}]", path, parameter.name,
-            join(tensor.shape), join(parameter.shape));
-    wanted.insert(parameter.name);
-    if (tensor.dtype == DType::i8) wanted.insert(scales_of(parameter.name));
-  }
-  for (const std::string& name : file->names())
-    require(wanted.contains(name),
-            "{}: tensor '{}' does not belong to this model; copy config and weights from the same model", path,
-            name);
-  return file;
-}
-
 std::vector<NamedShape> shapes_of(std::span<const Parameter> parameters) {
   std::vector<NamedShape> shapes;
   for (const Parameter& parameter : parameters) shapes.push_back({parameter.name, parameter.shape});
   return shapes;
-}
-
-void check_finite(const SafetensorsFile& file, const std::string& name, std::span<const float> values) {
-  const auto bad = std::find_if_not(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
-  if (bad != values.end())
-    throw_input_error(
-        "{}: tensor '{}' has the value {} at index {}; the weights are damaged, or their training diverged",
-        file.path(), name, *bad, bad - values.begin());
-}
-
-std::vector<float> values_of(const SafetensorsFile& file, const std::string& name) {
-  const TensorInfo& tensor = file.at(name);
-  require(tensor.dtype != DType::i8,
-          "{}: tensor '{}' is in int8, which supports only decoding; use the model that it was made from",
-          file.path(), name);
-  const bool numbers = tensor.dtype == DType::f32 || tensor.dtype == DType::f64 || tensor.dtype == DType::f16 ||
-                       tensor.dtype == DType::bf16;
-  require(numbers, "{}: tensor '{}' is of type {}; weights must be F32, F64, F16 or BF16, or I8 with scales",
-          file.path(), name, name_of(tensor.dtype));
-  std::vector<float> values = to_floats(tensor);
-  check_finite(file, name, values);
-  return values;
 }
 
 /// The elements of a mapped tensor, or none if it has another type or is not aligned.
@@ -121,60 +74,136 @@ void map_int8(const std::shared_ptr<const SafetensorsFile>& file, Parameter& par
   set_int8(parameter, backend, std::move(owner), elements<int8_t>(file->at(parameter.name), DType::i8), scales);
 }
 
+/// Copies values into a parameter, which are quantized if they are to be in int8.
+void set_values(Parameter& parameter, const std::vector<float>& values, const std::shared_ptr<Backend>& backend,
+                WeightType type) {
+  if (type != WeightType::int8 || !parameter.can_be_int8()) return parameter.tensor.copy_from(*backend, values);
+  auto owner = std::make_shared<BorrowedInt8>();
+  owner->rounded = round_to_int8(values, parameter.tensor.cols());
+  const Int8Matrix& rounded = owner->rounded;
+  set_int8(parameter, backend, owner, rounded.data, rounded.scales);
+}
+
 void map_parameter(const std::shared_ptr<const SafetensorsFile>& file, Parameter& parameter,
                    const std::shared_ptr<Backend>& backend, WeightType type) {
   const TensorInfo& tensor = file->at(parameter.name);
   if (tensor.dtype == DType::i8 && type != WeightType::fp32) return map_int8(file, parameter, backend);
-  if (type == WeightType::int8 && parameter.can_be_int8()) {
-    auto owner = std::make_shared<BorrowedInt8>();
-    owner->rounded = round_to_int8(values_of(*file, parameter.name), parameter.tensor.cols());
-    const Int8Matrix& rounded = owner->rounded;
-    return set_int8(parameter, backend, owner, rounded.data, rounded.scales);
-  }
   const auto values = elements<float>(tensor, parameter.tensor.dtype());
-  if (values.empty() || !backend->is_host())
-    return parameter.tensor.copy_from(*backend, values_of(*file, parameter.name));
+  if (values.empty() || !backend->is_host() || (type == WeightType::int8 && parameter.can_be_int8()))
+    return set_values(parameter, values_of(*file, parameter.name), backend, type);
   check_finite(*file, parameter.name, values);
   View view = parameter.tensor.view();
   view.data = values.data();
   parameter.tensor.borrow(view, file);
 }
 
+/// The tensors of a model whose adapters are stored apart: what the base does not have, and what is trained.
+std::vector<Parameter> tensors_apart(const Transformer& model, const FolderWeights& base) {
+  std::vector<Parameter> own;
+  for (const Parameter& parameter : model.stored()) {
+    const std::vector<int64_t>* const theirs = base.find(parameter.name);
+    const bool trained = parameter.adapter || parameter.part == ModelPart::head ||
+                         std::ranges::count(model.config().adapters.trained, parameter.name) > 0;
+    if (trained || !theirs || *theirs != parameter.shape) own.push_back(parameter);
+  }
+  return own;
+}
+
+/// Merges the adapters of a model into copies of the weights that they change.
+std::vector<Parameter> merged(const Transformer& model) {
+  Backend& backend = *model.backend();
+  std::map<std::string, const Parameter*> adapters;
+  for (const Parameter& parameter : model.parameters())
+    if (parameter.adapter) adapters[parameter.name] = &parameter;
+  std::vector<Parameter> weights;
+  for (Parameter& parameter : model.stored()) {
+    if (parameter.adapter) continue;
+    weights.push_back(parameter);
+    const auto down = adapters.find(adapter_down(parameter.name));
+    if (down == adapters.end()) continue;
+    const Parameter& up = *adapters.at(adapter_up(parameter.name));
+    std::vector<float> values = parameter.tensor.to_floats(backend);
+    merge_adapter(values, down->second->tensor.to_floats(backend), up.tensor.to_floats(backend),
+                  model.config().adapters.rank, model.config().adapters.scale());
+    Tensor& copy = weights.back().tensor;
+    copy = Tensor(lasting_memory(model.backend()), copy.rows(), copy.cols(), copy.dtype());
+    copy.copy_from(backend, values);
+  }
+  return weights;
+}
+
+void require_base(const std::string& folder, const std::string& checksum, const std::string& expected) {
+  require(expected.empty() || checksum == expected,
+          "{}: is not the model for which the adapters are trained; its weights differ; restore it", folder);
+}
+
 }  // namespace
 
+std::string base_checksum(const std::string& folder) { return FolderWeights(folder, /*above=*/1).checksum(); }
+
+void require_base(const std::string& folder, const std::string& expected) {
+  require_base(folder, base_checksum(folder), expected);
+}
+
 void write_model_folder(const std::string& folder, const Transformer& model,
-                        const std::function<void(const std::string&)>& add) {
+                        const std::function<void(const std::string&)>& add, AdapterForm form,
+                        const std::string& base) {
   AtomicDirectory directory(folder, is_checkpoint_file);
-  save_model(model, directory.path());
+  save_model(model, directory.path(), form, base);
   add(directory.path());
   directory.commit();
 }
 
 ModelConfig load_model_config(const std::string& folder) {
   require_model_folder(folder);
-  return load_config(config_path(folder));
+  ModelConfig config = load_config(config_path(folder));
+  config.adapters = {};
+  return config;
 }
 
-void save_model(const Transformer& model, const std::string& folder) {
-  save_config(config_path(folder), model.config());
-  write_parameters(weights_path(folder), model.stored(), *model.backend());
+AdapterConfig load_adapters(const std::string& folder) {
+  require_model_folder(folder);
+  return load_config(config_path(folder)).adapters;
+}
+
+void save_model(const Transformer& model, const std::string& folder, AdapterForm form,
+                const std::string& base) {
+  ModelConfig config = model.config();
+  std::vector<Parameter> stored = model.stored();
+  if (config.adapters.rank > 0 && form == AdapterForm::merged) {
+    stored = merged(model);
+    config.adapters = {};
+  } else if (config.adapters.rank > 0 && form == AdapterForm::apart) {
+    const FolderWeights theirs(base, /*above=*/1);
+    require_base(base, theirs.checksum(), config.adapters.base_checksum);
+    stored = tensors_apart(model, theirs);
+    config.adapters.base = fs::canonical(base).string();
+    config.adapters.base_checksum = theirs.checksum();
+  }
+  save_config(config_path(folder), config);
+  write_parameters(weights_path(folder), stored, *model.backend());
 }
 
 namespace {
 
 struct Opened {
   std::unique_ptr<Transformer> model;
-  std::shared_ptr<const SafetensorsFile> file;
+  FolderWeights weights;
 };
 
 Opened open_model(const std::string& folder, std::shared_ptr<Backend> backend, DType dtype, WeightType type) {
-  auto model =
-      std::make_unique<Transformer>(load_model_config(folder), std::move(backend), dtype, std::nullopt);
+  FolderWeights weights(folder);
+  auto model = std::make_unique<Transformer>(weights.config(), std::move(backend), dtype, std::nullopt);
   std::vector<Parameter> stored = model->stored();
-  const auto file = open_parameters(weights_path(folder), shapes_of(stored));
-  for (Parameter& parameter : stored) map_parameter(file, parameter, model->backend(), type);
-  if (type == WeightType::int8) file->let_go_pages();  // the fp32 weights, which have been quantized
-  return {std::move(model), file};
+  weights.require_exactly(shapes_of(stored));
+  for (Parameter& parameter : stored) {
+    if (const FolderWeights::File file = weights.file_of(parameter.name))
+      map_parameter(file, parameter, model->backend(), type);
+    else
+      set_values(parameter, weights.values(parameter.name), model->backend(), type);
+  }
+  if (type == WeightType::int8) weights.let_go_pages();  // the fp32 weights, which have been quantized
+  return {std::move(model), std::move(weights)};
 }
 
 }  // namespace
@@ -188,7 +217,7 @@ std::unique_ptr<Transformer> load_packed_model(const std::string& folder, std::s
                                                WeightType type) {
   Opened opened = open_model(folder, std::move(backend), DType::f32, type);
   opened.model->pack();
-  opened.file->let_go_pages();
+  opened.weights.let_go_pages();
   return std::move(opened.model);
 }
 
@@ -205,19 +234,28 @@ void load_weights(const std::string& path, Transformer& model) {
   read_parameters(path, stored, *model.backend());
 }
 
-int64_t load_weights_of_same_shape(const std::string& path, Transformer& model,
+void load_folder_weights(const std::string& folder, Transformer& model) {
+  const FolderWeights weights(folder);
+  std::vector<Parameter> stored = model.stored();
+  std::erase_if(stored, [](const Parameter& parameter) { return parameter.adapter; });
+  weights.require_exactly(shapes_of(stored));
+  for (Parameter& parameter : stored)
+    parameter.tensor.copy_from(*model.backend(), weights.values(parameter.name));
+}
+
+int64_t load_weights_of_same_shape(const std::string& folder, Transformer& model,
                                    const std::function<bool(const Parameter&)>& wanted,
                                    std::vector<std::string>& others) {
-  const SafetensorsFile file = SafetensorsFile::open(path);
-  file.verify();
+  const FolderWeights weights(folder);
   int64_t copied = 0;
   for (Parameter& parameter : model.stored()) {
-    const bool known = std::ranges::count(file.names(), parameter.name) > 0;
-    if (!known || file.at(parameter.name).shape != parameter.shape || !wanted(parameter)) {
+    if (parameter.adapter) continue;
+    const std::vector<int64_t>* const theirs = weights.find(parameter.name);
+    if (!theirs || *theirs != parameter.shape || !wanted(parameter)) {
       others.push_back(parameter.name);
       continue;
     }
-    parameter.tensor.copy_from(*model.backend(), values_of(file, parameter.name));
+    parameter.tensor.copy_from(*model.backend(), weights.values(parameter.name));
     ++copied;
   }
   return copied;
@@ -262,8 +300,10 @@ void write_values(const std::string& path, std::span<const NamedShape> tensors,
 
 void read_values(const std::string& path, std::span<const NamedShape> tensors,
                  const std::function<void(size_t, const std::vector<float>&)>& use) {
-  const auto file = open_parameters(path, tensors);
-  for (size_t i = 0; i < tensors.size(); ++i) use(i, values_of(*file, tensors[i].name));
+  const SafetensorsFile file = SafetensorsFile::open(path);
+  file.verify();
+  require_tensors(file, tensors);
+  for (size_t i = 0; i < tensors.size(); ++i) use(i, values_of(file, tensors[i].name));
 }
 
 }  // namespace sixfold

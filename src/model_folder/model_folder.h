@@ -10,18 +10,38 @@
 
 namespace sixfold {
 
+/// How a folder stores the adapters of a model (`AdapterConfig`), if it has some.
+enum class AdapterForm {
+  kept,    ///< beside all weights: the folders of a run, which goes on with them
+  merged,  ///< merged into the weights that they change: a model without adapters
+  apart,   ///< without the weights that the model's base has
+};
+
 /// Writes config.json and model.safetensors into an existing folder. The caller adds the tokenizers, and uses
-/// `AtomicDirectory` to write the whole folder atomically.
-void save_model(const Transformer& model, const std::string& folder);
+/// `AtomicDirectory` to write the whole folder atomically. `base`: for adapters apart, the model folder whose
+/// weights the model had before it was trained.
+void save_model(const Transformer& model, const std::string& folder, AdapterForm form = AdapterForm::kept,
+                const std::string& base = {});
 
 /// Writes a whole model folder, or nothing: config, weights, and the files that `add` puts beside them. If the
 /// folder exists, a model's files are replaced and others kept (`require_new_or_model` refuses them
 /// beforehand).
 void write_model_folder(const std::string& folder, const Transformer& model,
-                        const std::function<void(const std::string& folder)>& add);
+                        const std::function<void(const std::string& folder)>& add,
+                        AdapterForm form = AdapterForm::kept, const std::string& base = {});
 
-/// Reads the config.json of a model folder. Throws an input error if the folder is not a model.
+/// Reads the config.json of a model folder. Throws an input error if the folder is not a model. A model that
+/// is read from a folder has no adapters: they are merged into its weights.
 ModelConfig load_model_config(const std::string& folder);
+
+/// The adapters that a model folder stores; their rank is 0 if there are none.
+AdapterConfig load_adapters(const std::string& folder);
+
+/// Identifies the weights of a folder, for which adapters are trained. Throws an input error if adapters that
+/// are kept apart could not have it as their base.
+std::string base_checksum(const std::string& folder);
+/// Throws an input error if they are others.
+void require_base(const std::string& folder, const std::string& expected);
 
 /// Opens a model folder for decoding and scoring. Weights whose type and alignment allow it are used directly
 /// in the mapped file, so they must not be modified. Throws an input error that names the tensor if one is
@@ -40,14 +60,18 @@ bool holds_int8(const std::string& folder);
 /// Throws an input error if a file of tensors is missing or damaged.
 void verify_parameters(const std::string& path);
 
-/// Copies the tensors of a safetensors file into the weights and buffers of a model. Throws an input error
-/// unless there is exactly one tensor of the right shape, with finite values, for each of them.
+/// Copies the tensors of a safetensors file into the weights, adapters and buffers of a model. Throws an input
+/// error unless there is exactly one tensor of the right shape, with finite values, for each of them.
 void load_weights(const std::string& path, Transformer& model);
 
-/// Copies the tensors of a safetensors file into those weights and buffers of a model that are `wanted` and
-/// have the same name and shape. Returns their number; the names of the model's others are appended to
-/// `others`. Throws an input error if a value is not finite.
-int64_t load_weights_of_same_shape(const std::string& path, Transformer& model,
+/// Copies the weights of a model folder into the weights and buffers of a model, but for its adapters, which
+/// stay as they are. Throws an input error as `load_weights`.
+void load_folder_weights(const std::string& folder, Transformer& model);
+
+/// Copies the weights of a model folder into those weights and buffers of a model that are `wanted` and have
+/// the same name and shape. Returns their number; the names of the model's others are appended to `others`.
+/// Throws an input error if a value is not finite.
+int64_t load_weights_of_same_shape(const std::string& folder, Transformer& model,
                                    const std::function<bool(const Parameter&)>& wanted,
                                    std::vector<std::string>& others);
 

@@ -69,10 +69,25 @@ std::vector<fs::path> linked_files(const std::string& folder) {
   return files;
 }
 
+/// The inputs, and the folders that have the weights which they lack.
+std::vector<std::string> with_bases(std::vector<std::string> inputs) {
+  for (size_t i = 0; i < inputs.size() && inputs.size() < 1000; ++i) {
+    const fs::path config = fs::path(inputs[i]) / "config.json";
+    std::error_code none;
+    if (!fs::is_regular_file(config, none)) continue;
+    try {
+      const std::string base = load_config(config).adapters.base;
+      if (!base.empty() && std::ranges::count(inputs, base) == 0) inputs.push_back(base);
+    } catch (const Error&) {  // not one of ours, or damaged: it has no base that is known
+    }
+  }
+  return inputs;
+}
+
 void require_apart(const std::string& folder, const std::vector<std::string>& inputs) {
   const fs::path output = real_path(folder);
   require_no_part_of_a_run(folder, output);
-  for (const std::string& name : inputs) {
+  for (const std::string& name : with_bases(inputs)) {
     const fs::path input = real_path(name);
     const char* relation = output == input          ? "is an input of the command"
                            : lies_in(output, input) ? "is inside an input of the command"

@@ -13,9 +13,10 @@ struct Kept {
   Tensor inner, linear, hidden;  // [n, d_ff]
 };
 
-Tensor project(Context& context, const Tensor& x, const Tensor& weight, const Tensor& bias, bool relu = false) {
+Tensor project(Context& context, const Tensor& x, const Tensor& weight, const Tensor& bias,
+               const Adapter& adapter, bool relu = false) {
   Tensor y = context.tensor(x.rows(), weight.rows(), x.dtype());
-  multiply_weight(context, y, x, weight, {.bias = bias.view(), .relu = relu});
+  multiply_weight(context, y, x, weight, {.bias = bias.view(), .relu = relu}, adapter);
   return y;
 }
 
@@ -29,15 +30,15 @@ Tensor activate(Context& context, const Tensor& inner, Activation activation) {
 Kept expand(Context& context, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
   Kept kept;
   if (w.gate_weight) {
-    kept.inner = project(context, x, w.gate_weight, w.gate_bias);
-    kept.linear = project(context, x, w.weight1, w.bias1);
+    kept.inner = project(context, x, w.gate_weight, w.gate_bias, w.gate_adapter);
+    kept.linear = project(context, x, w.weight1, w.bias1, w.adapter1);
     kept.hidden = activate(context, kept.inner, w.activation);
     const View hidden = kept.hidden.view();
     context.backend().run(kernel::Multiply{hidden, hidden, kept.linear.view()});
   } else if (w.activation == Activation::relu) {
-    kept.hidden = project(context, x, w.weight1, w.bias1, /*relu=*/true);
+    kept.hidden = project(context, x, w.weight1, w.bias1, w.adapter1, /*relu=*/true);
   } else {
-    kept.inner = project(context, x, w.weight1, w.bias1);
+    kept.inner = project(context, x, w.weight1, w.bias1, w.adapter1);
     kept.hidden = activate(context, kept.inner, w.activation);
   }
   if (dropout) context.backend().run(kernel::ApplyDropout{kept.hidden.view(), kept.hidden.view(), dropout});
@@ -49,9 +50,9 @@ Tensor inner_gradient(const Context& context, const FeedForwardWeights& w, const
                       const Tensor& grad_y, const Dropout& dropout) {
   Backend& backend = context.backend();
   Tensor grad = context.tensor(kept.hidden.rows(), kept.hidden.cols(), kept.hidden.dtype());
-  kernel::Matmul product{.result = grad.view(), .a = grad_y.view(), .b = w.weight2.view()};
-  if (!kept.inner) product.epilogue.relu_of = kept.hidden.view();
-  backend.run(product);
+  Epilogue epilogue;
+  if (!kept.inner) epilogue.relu_of = kept.hidden.view();
+  multiply_back(context, {grad.view(), false}, grad_y, w.weight2, w.adapter2, epilogue);
   if (kept.inner) {
     if (dropout) backend.run(kernel::ApplyDropout{grad.view(), grad.view(), dropout});
     backend.run(kernel::ActivateGradient{grad.view(), grad.view(), kept.inner.view(), w.activation});
@@ -72,7 +73,7 @@ GateGradients gate_gradients(const Context& context, const FeedForwardWeights& w
   const auto make = [&] { return context.tensor(kept.hidden.rows(), kept.hidden.cols(), kept.hidden.dtype()); };
   GateGradients grad{make(), make()};
   const View inner = grad.inner.view(), linear = grad.linear.view();
-  backend.run(kernel::Matmul{.result = inner, .a = grad_y.view(), .b = w.weight2.view()});
+  multiply_back(context, {inner, false}, grad_y, w.weight2, w.adapter2);
   if (dropout) backend.run(kernel::ApplyDropout{inner, inner, dropout});
   backend.run(kernel::Activate{linear, kept.inner.view(), w.activation});
   backend.run(kernel::Multiply{linear, linear, inner});
@@ -88,6 +89,9 @@ void check(const Tensor& x, const FeedForwardWeights& w) {
   if (w.bias2) check_shape("feed_forward", "bias2", w.bias2, 1, w.weight2.rows());
   if (w.gate_weight) check_shape("feed_forward", "gate_weight", w.gate_weight, w.weight1.rows(), x.cols());
   if (w.gate_bias) check_shape("feed_forward", "gate_bias", w.gate_bias, 1, w.weight1.rows());
+  check_adapter("feed_forward", w.adapter1, w.weight1);
+  check_adapter("feed_forward", w.adapter2, w.weight2);
+  check_adapter("feed_forward", w.gate_adapter, w.gate_weight);
 }
 
 }  // namespace
@@ -95,22 +99,26 @@ void check(const Tensor& x, const FeedForwardWeights& w) {
 Tensor feed_forward(Context& context, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
   check(x, w);
   const Kept kept = expand(context, x, w, dropout);
-  Tensor y = project(context, kept.hidden, w.weight2, w.bias2);
-  if (context.track(y, {x, w.weight1, w.bias1, w.weight2, w.bias2, w.gate_weight, w.gate_bias}))
-    context.record("feed_forward", y, {x, w.weight1, w.weight2, w.gate_weight},
-                   [&context, x, w, kept, y, dropout] {
-                     weight_gradients(context, kept.hidden, y.gradient(), w.weight2, w.bias2);
-                     if (!w.gate_weight) {
-                       const Tensor grad = inner_gradient(context, w, kept, y.gradient(), dropout);
-                       weight_gradients(context, x, grad, w.weight1, w.bias1);
-                       return input_gradient(context, x, grad, w.weight1);
-                     }
-                     const GateGradients grad = gate_gradients(context, w, kept, y.gradient(), dropout);
-                     weight_gradients(context, x, grad.linear, w.weight1, w.bias1);
-                     weight_gradients(context, x, grad.inner, w.gate_weight, w.gate_bias);
-                     input_gradient(context, x, grad.linear, w.weight1);
-                     input_gradient(context, x, grad.inner, w.gate_weight);
-                   });
+  Tensor y = project(context, kept.hidden, w.weight2, w.bias2, w.adapter2);
+  const Adapter &one = w.adapter1, &two = w.adapter2, &gate = w.gate_adapter;
+  if (context.track(y, {x, w.weight1, w.bias1, w.weight2, w.bias2, w.gate_weight, w.gate_bias, one.down, one.up,
+                        two.down, two.up, gate.down, gate.up}))
+    context.record(
+        "feed_forward", y,
+        {x, w.weight1, w.weight2, w.gate_weight, one.down, one.up, two.down, two.up, gate.down, gate.up},
+        [&context, x, w, kept, y, dropout] {
+          weight_gradients(context, kept.hidden, y.gradient(), w.weight2, w.bias2, w.adapter2);
+          if (!w.gate_weight) {
+            const Tensor grad = inner_gradient(context, w, kept, y.gradient(), dropout);
+            weight_gradients(context, x, grad, w.weight1, w.bias1, w.adapter1);
+            return input_gradient(context, x, grad, w.weight1, w.adapter1);
+          }
+          const GateGradients grad = gate_gradients(context, w, kept, y.gradient(), dropout);
+          weight_gradients(context, x, grad.linear, w.weight1, w.bias1, w.adapter1);
+          weight_gradients(context, x, grad.inner, w.gate_weight, w.gate_bias, w.gate_adapter);
+          input_gradient(context, x, grad.linear, w.weight1, w.adapter1);
+          input_gradient(context, x, grad.inner, w.gate_weight, w.gate_adapter);
+        });
   return y;
 }
 

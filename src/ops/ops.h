@@ -13,8 +13,18 @@
 /// bias. A wrong shape throws an input error. Ops that return tensors do not wait for the kernels.
 namespace sixfold::ops {
 
-/// x [n, in] -> [n, out] = x weight^T + bias; weight [out, in], bias [1, out].
-Tensor linear(Context& context, const Tensor& x, const Tensor& weight, const Tensor& bias);
+/// A change of low rank of a weight W [out, in], which then is W + scale * up down (Hu et al. 2021, "LoRA:
+/// Low-Rank Adaptation of Large Language Models"). Empty: there is none.
+struct Adapter {
+  Tensor down;  ///< [rank, in]
+  Tensor up;    ///< [out, rank]
+  double scale = 1;
+  explicit operator bool() const { return static_cast<bool>(down); }
+};
+
+/// x [n, in] -> [n, out] = x weight^T + bias; weight [out, in], bias [1, out]. An adapter changes `weight`.
+Tensor linear(Context& context, const Tensor& x, const Tensor& weight, const Tensor& bias,
+              const Adapter& adapter = {});
 
 /// The weights of the position-wise feed-forward network. Biases may be empty.
 struct FeedForwardWeights {
@@ -22,6 +32,7 @@ struct FeedForwardWeights {
   Tensor weight2, bias2;  ///< [d_model, d_ff], [1, d_model]
   Activation activation = Activation::relu;
   Tensor gate_weight = {}, gate_bias = {};  ///< [d_ff, d_model], [1, d_ff]; or empty: there is no gate
+  Adapter adapter1 = {}, adapter2 = {}, gate_adapter = {};  ///< of the weights
 };
 
 /// Section 3.3, equation 2: x [n, d_model] -> dropout(activation(x W1^T + b1)) W2^T + b2 [n, d_model]. With a
@@ -244,6 +255,14 @@ struct OutputWeights {
   Tensor weight, bias;  ///< [vocab, d_model], [1, vocab]; the bias may be empty
 };
 
+/// What a teacher says of the rows whose loss is computed, and how much it counts.
+struct Teacher {
+  Tensor states;           ///< [n, its d_model]
+  OutputWeights output;    ///< of as many tokens
+  double weight = 0;       ///< factor of the loss that follows it (`kernel::Distillation`); 0: there is none
+  double temperature = 1;  ///< divides the logits of both; the loss is multiplied by its square
+};
+
 struct LossOptions {
   double label_smoothing = 0;
   double scale = 1;        ///< factor of the gradients: 1 / loss weight of the update
@@ -251,12 +270,14 @@ struct LossOptions {
   double r_drop = 0;       ///< alpha of R-Drop (`kernel::RDrop`)
   Tensor second = {};      ///< [n, d_model]: of R-Drop, the states of a second pass; empty: none
   double link_weight = 0;  ///< factor of the loss of the links of a batch (`kernel::LinkLoss`)
+  Teacher teacher = {};
 };
 
 /// Section 5.4: the sum over rows of the label-smoothed cross entropy of states [n, d_model] against targets (n
 /// ids from `Context::indices`): [1, 1] f64. It is computed in chunks of rows, so that the logits are never all
 /// in memory. If the context records, the gradients are computed at once for each chunk, while its logits are
 /// in memory, and added to those of the states. With `options.second` it is the loss of R-Drop of both passes.
+/// With a teacher the loss of its logits is added, of both passes.
 Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
                      const LossOptions& options);
 
@@ -268,7 +289,7 @@ struct RowChoices {
 /// Returns the sum of the label-smoothed cross entropies of choosing rows of states [n, d_model]: [1, 1] f64.
 /// weight [kinds, d_model] scores the rows; the softmax goes over the rows of one range (Devlin et al. 2019,
 /// section 4.2, whose kinds are start and end). Gradients are computed as `cross_entropy` does. Weights of the
-/// losses in `options` are not used, and a second pass is an input error.
+/// losses in `options` are not used, and a second pass or a teacher is an input error.
 Tensor span_loss(Context& context, const Tensor& states, const Tensor& weight, const RowChoices& choices,
                  const LossOptions& options);
 

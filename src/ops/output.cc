@@ -63,6 +63,73 @@ void for_chunks(Context& context, std::span<const Tensor> passes, const OutputWe
   }
 }
 
+/// The loss by which logits follow a teacher.
+class TeacherLoss {
+ public:
+  TeacherLoss(Context& context, const Tensor& states, const OutputWeights& output, const LossOptions& options,
+              size_t passes, bool gradient)
+      : context_(context), teacher_(options.teacher), options_(options), gradient_(gradient) {
+    if (teacher_.weight == 0) return;
+    check_shape("cross_entropy", "teacher.states", teacher_.states, states.rows(),
+                teacher_.output.weight.cols());
+    check_shape("cross_entropy", "teacher.output.weight", teacher_.output.weight, output.weight.rows(), -1);
+    logits_.resize(passes);
+    losses_ = context.tensor(static_cast<int64_t>(passes), states.rows(), states.dtype());
+  }
+  /// Computes the loss of a chunk of rows, whose logits must not have been overwritten by gradients yet.
+  void add(size_t pass, int64_t begin, const View& logits) {
+    if (teacher_.weight == 0) return;
+    Backend& backend = context_.backend();
+    const double temperature = teacher_.temperature;
+    const View theirs = fitting(logits_[pass], logits);
+    backend.run(kernel::Matmul{.result = theirs,
+                               .a = teacher_.states.view().slice_rows(begin, logits.rows),
+                               .b = teacher_.output.weight.view(),
+                               .transpose_b = true,
+                               .packed_b = teacher_.output.weight.packed(),
+                               .epilogue = {.bias = teacher_.output.bias.view()}});
+    View ours = logits;
+    if (temperature != 1) {
+      ours = fitting(scaled_, logits);
+      backend.run(kernel::Scale{ours, logits, 1 / temperature});
+      backend.run(kernel::Scale{theirs, theirs, 1 / temperature});
+    }
+    kernel::Distillation loss{
+        .logits = ours,
+        .teacher = theirs,
+        .losses = losses_.view().slice_rows(static_cast<int64_t>(pass), 1).slice_cols(begin, logits.rows),
+        .factor = teacher_.weight * temperature * temperature,
+        .scale = options_.scale / temperature,
+        .gradient = gradient_};
+    if (options_.weights)
+      loss.weights = options_.weights.view().span<const float>().subspan(begin, logits.rows);
+    backend.run(loss);
+  }
+  /// Adds its gradients to those of the logits, by which these have been overwritten.
+  void add_gradient(size_t pass, const View& logits) const {
+    if (teacher_.weight == 0) return;
+    context_.backend().run(kernel::Add{logits, logits, logits_[pass].view().slice_rows(0, logits.rows)});
+  }
+  void add_to(const Tensor& sum) const {
+    if (teacher_.weight > 0)
+      context_.backend().run(kernel::Sum{sum.view(), losses_.view(), /*accumulate=*/true});
+  }
+
+ private:
+  /// A view of the shape of a chunk; `buffer` is made for the first chunk, which is the largest.
+  View fitting(Tensor& buffer, const View& chunk) const {
+    if (!buffer) buffer = context_.tensor(chunk.rows, chunk.cols, chunk.dtype);
+    return buffer.view().slice_rows(0, chunk.rows);
+  }
+
+  Context& context_;
+  const Teacher& teacher_;
+  const LossOptions& options_;
+  bool gradient_;
+  std::vector<Tensor> logits_;  // of the teacher, of each pass
+  Tensor scaled_, losses_;      // [passes, rows]
+};
+
 }  // namespace
 
 Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
@@ -82,7 +149,9 @@ Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights
   std::optional<RecordedWeight> backward;
   if (std::ranges::any_of(grad_states, [](const Context::Slot& slot) { return static_cast<bool>(slot.view); }))
     backward.emplace(context, output.weight, /*transposed=*/false);
+  TeacherLoss teacher(context, states, output, options, passes.size(), wants);
   for_chunks(context, passes, output, [&](int64_t begin, int64_t count, std::span<const View> logits) {
+    for (size_t pass = 0; pass < passes.size(); ++pass) teacher.add(pass, begin, logits[pass]);
     kernel::CrossEntropy loss{.logits = logits[0],
                               .targets = targets.ids().subspan(begin, count),
                               .losses = losses.view().slice_cols(begin, count),
@@ -104,6 +173,7 @@ Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights
       backend.run(loss);
     for (size_t pass = 0; wants && pass < passes.size(); ++pass) {
       const bool later = begin > 0 || pass > 0;
+      teacher.add_gradient(pass, logits[pass]);
       const View x = passes[pass].view().slice_rows(begin, count);
       if (grad_weight.view)
         backend.run(kernel::Matmul{.result = grad_weight.view,
@@ -123,6 +193,7 @@ Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights
   });
   Tensor sum = context.tensor(1, 1, DType::f64);
   backend.run(kernel::Sum{sum.view(), losses.view()});
+  teacher.add_to(sum);
   return sum;
 }
 

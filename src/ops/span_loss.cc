@@ -46,6 +46,7 @@ Tensor span_loss(Context& context, const Tensor& states, const Tensor& weight, c
   check_shape("span_loss", "weight", weight, -1, states.cols());
   check_choices(choices, weight.rows(), states.rows());
   require(!options.second, "span_loss: there is no R-Drop for choices of rows");
+  require(options.teacher.weight == 0, "span_loss: there is no teacher for choices of rows");
   Backend& backend = context.backend();
   // One row for each kind of choice, so that the scores of a range lie beside each other.
   Tensor scores = context.tensor(weight.rows(), states.rows(), states.dtype());

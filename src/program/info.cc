@@ -31,6 +31,7 @@ struct InfoSettings {
 struct Description {
   std::string folder;
   ModelFolder model;
+  AdapterConfig adapters;
   int64_t parameters = 0;
   std::string dtype;                                   ///< "F32", or several types
   std::vector<std::pair<std::string, int64_t>> files;  ///< name and size in bytes
@@ -49,12 +50,16 @@ void count_weights(Description& d) {
   }
   const int64_t expected = parameter_count(d.model.config);
   d.parameters -= buffer_count(d.model.config);
+  if (d.adapters.rank > 0) {
+    d.parameters = expected;  // the file also has adapters, or only these
+    return;
+  }
   require(d.parameters == expected, "{}: holds {} weights, but the config of the model needs {}", file.path(),
           d.parameters, expected);
 }
 
 Description describe(const std::string& folder) {
-  Description d{.folder = folder, .model = open_model_folder(folder)};
+  Description d{.folder = folder, .model = open_model_folder(folder), .adapters = load_adapters(folder)};
   count_weights(d);
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.is_regular_file())
@@ -101,6 +106,14 @@ std::string as_text(const Description& d, Tasks tasks) {
   line("variant", describe_variant(config));
   line("parameters",
        fmt::format("{} ({:.1f} million), {}", d.parameters, static_cast<double>(d.parameters) / 1e6, d.dtype));
+  if (d.adapters.rank > 0)
+    line("adapters",
+         fmt::format(
+             "rank {}, factor {:g}, of {}{}", d.adapters.rank, d.adapters.scale(),
+             d.adapters.projections.empty() ? "all linear maps of the layers" : join(d.adapters.projections),
+             d.adapters.base.empty() ? ""
+                                     : "; the other weights are those of " + d.adapters.base +
+                                           (fs::is_directory(d.adapters.base) ? "" : ", which is missing")));
   if (tokenizers.source == nullptr) {
     line("tokenizer", "none");
   } else if (tokenizers.joint) {
@@ -129,15 +142,18 @@ ordered_json tokenizer_json(const std::shared_ptr<const Tokenizer>& tokenizer) {
 
 std::string as_json(const Description& d) {
   const Tokenizers& tokenizers = d.model.tokenizers;
-  ordered_json object{{"model", d.folder},
-                      {"parameters", d.parameters},
-                      {"dtype", d.dtype},
-                      {"tokenizers",
-                       {{"joint", tokenizers.joint},
-                        {"source", tokenizer_json(tokenizers.source)},
-                        {"target", tokenizer_json(tokenizers.target)}}},
-                      {"languages", language_tokens(tokenizers, d.model.config)},
-                      {"config", ordered_json::parse(to_json(config_tree(d.model.config)))}};
+  ordered_json object{
+      {"model", d.folder},
+      {"parameters", d.parameters},
+      {"dtype", d.dtype},
+      {"adapters",
+       d.adapters.rank == 0 ? ordered_json() : ordered_json::parse(to_json(write_options(d.adapters)))},
+      {"tokenizers",
+       {{"joint", tokenizers.joint},
+        {"source", tokenizer_json(tokenizers.source)},
+        {"target", tokenizer_json(tokenizers.target)}}},
+      {"languages", language_tokens(tokenizers, d.model.config)},
+      {"config", ordered_json::parse(to_json(config_tree(d.model.config)))}};
   object["history"] = d.history;
   for (const auto& [file, bytes] : d.files) object["files"][file] = bytes;
   return object.dump(2) + "\n";

@@ -84,6 +84,7 @@ class Sweep {
   void require_alike(const Training& first, const Training& second);
   void train_run(Training& training);
   void evaluate(const Training& training);
+  void require_tokens_in_test(const Training& training) const;
   SystemScore test_score(const Training& training) const;
   void compare_tests();
   void write_table();
@@ -108,6 +109,20 @@ class Sweep {
   SweepTable table_;
 };
 
+/// A model of several languages is told by a token at the beginning of each source into which one it
+/// translates.
+void Sweep::require_tokens_in_test(const Training& training) const {
+  const OptionNode options = training.config->options();
+  const OptionNode* const languages = options.find_path("data.languages");
+  if (!languages || languages->children.empty()) return;
+  for (size_t i = 0; i < test_.source.size(); ++i)
+    require(
+        test_.source[i].starts_with(">>"),
+        "--test: {} trains a model of several languages (data.languages), so that each source must begin with "
+        "the token of its target language, such as >>de<<; line {} does not",
+        table_.rows[training.row].name, i + 1);
+}
+
 /// Reads everything that can be wrong before anything is written.
 Sweep::Sweep(const SweepArguments& a, Tasks tasks) : arguments_(a) {
   for (SweepRow& row : read_sweep(a.recipes, a.assignments)) add_trainings(std::move(row), tasks);
@@ -121,6 +136,7 @@ Sweep::Sweep(const SweepArguments& a, Tasks tasks) : arguments_(a) {
     require(a.test.empty() || training.config->task() == TranslationOptions::task_name,
             "--test: {} does not train a translation model, which BLEU is for; leave out --test",
             table_.rows[training.row].name);
+  for (const Training& training : trainings_) require_tokens_in_test(training);
   if (!a.test.empty()) {
     table_.test_text = join(a.test);
     table_.signature = signature_of(*sweep_test_metric().create({}), 1);

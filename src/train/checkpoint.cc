@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/safetensors.h"
-#include "model_folder/derived.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/ownership.h"
 
@@ -83,18 +82,26 @@ void Checkpoints::load(const std::string& checkpoint, Transformer& model, Optimi
 }
 
 void Checkpoints::load_mean(const std::vector<std::string>& checkpoints, Transformer& model) {
-  average_weights(checkpoints, model);
-  std::vector<SafetensorsFile> states;
-  for (const std::string& checkpoint : checkpoints)
-    states.push_back(SafetensorsFile::open(checkpoint + "/optimizer.safetensors"));
-  for (Parameter& parameter : model.parameters()) {
-    const std::string name = "average." + parameter.name;
-    if (!std::ranges::all_of(states, [&](const SafetensorsFile& state) { return state.find(name); })) continue;
+  struct Files {
+    SafetensorsFile weights, state;
+  };
+  std::vector<Files> files;
+  for (const std::string& checkpoint : checkpoints) {
+    load_weights(checkpoint + "/model.safetensors", model);  // checks them
+    files.push_back({SafetensorsFile::open(checkpoint + "/model.safetensors"),
+                     SafetensorsFile::open(checkpoint + "/optimizer.safetensors")});
+  }
+  for (Parameter& parameter : model.stored()) {
+    const std::string average = "average." + parameter.name;
+    const bool averages =
+        std::ranges::all_of(files, [&](const Files& checkpoint) { return checkpoint.state.find(average); });
     std::vector<double> mean(static_cast<size_t>(parameter.tensor.size()));
-    for (const SafetensorsFile& state : states) {
-      const std::vector<float> values = to_floats(state.at(name));
-      for (size_t i = 0; i < mean.size(); ++i) mean[i] += values.at(i) / static_cast<double>(states.size());
+    for (const Files& checkpoint : files) {
+      const std::vector<float> values =
+          to_floats(averages ? checkpoint.state.at(average) : checkpoint.weights.at(parameter.name));
+      for (size_t i = 0; i < mean.size(); ++i) mean[i] += values.at(i);
     }
+    for (double& value : mean) value /= static_cast<double>(files.size());
     parameter.tensor.copy_from(*model.backend(), mean);
   }
 }

@@ -23,7 +23,7 @@ class Checkpoints {
   /// Restores weights and optimizer as they were saved. Throws an input error if a file is missing or damaged.
   static void load(const std::string& checkpoint, Transformer& model, Optimizer& optimizer);
   /// Sets the weights of `model` to the mean of those of several checkpoints, or of their moving averages where
-  /// these have some (train.ema_decay).
+  /// these have some (train.ema_decay). Of adapters the mean of the factors is taken.
   static void load_mean(const std::vector<std::string>& checkpoints, Transformer& model);
   static TrainingState read_state(const std::string& checkpoint);
   /// Throws an input error if the weights or the optimizer's state are missing or damaged.

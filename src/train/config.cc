@@ -66,6 +66,10 @@ void validate(const TrainOptions& o) {
   check_ranges(o);
   require(!o.start.model.empty() || o.start.freeze.empty(),
           "start.freeze: needs start.model; without it the frozen weights would stay random");
+  require(!o.start.model.empty() || o.start.lora_rank == 0,
+          "start.lora_rank: needs start.model; without it the fixed weights would stay random");
+  require(o.start.freeze.empty() || o.start.lora_rank == 0,
+          "start.lora_rank: all weights but the adapters are fixed; leave start.freeze empty");
   require(o.start.freeze.size() < 3, "start.freeze: all parts are frozen; leave at least one to train");
   require(o.train.updates > 0 || o.train.epochs > 0 || o.train.minutes > 0,
           "train: no limit ends the training; set train.updates, train.epochs or train.minutes");
@@ -79,6 +83,12 @@ void validate(const TrainOptions& o) {
 
 std::vector<std::string> advice_for(const TrainOptions& o, int64_t last_update) {
   std::vector<std::string> advice;
+  if (o.teacher.model.empty() && (o.teacher.weight != 1 || o.teacher.temperature != 1))
+    advice.emplace_back("teacher.weight and teacher.temperature have no effect without teacher.model");
+  const StartOptions& start = o.start;
+  if (start.lora_rank == 0 && (start.lora_alpha > 0 || !start.lora_projections.empty() || !start.lora_merge))
+    advice.emplace_back(
+        "start.lora_alpha, start.lora_projections and start.lora_merge have no effect without start.lora_rank");
   const ScheduleOptions defaults;
   const bool noam = o.schedule.kind == ScheduleKind::noam;
   const int64_t warmup = o.schedule.warmup > 0 ? o.schedule.warmup : noam ? Schedule::paper_warmup : 0;

@@ -70,6 +70,10 @@ struct EnumNames<OnSpike> {
 struct StartOptions {
   std::string model;
   std::vector<ModelPart> freeze;
+  int lora_rank = 0;
+  double lora_alpha = 0;
+  std::vector<std::string> lora_projections;
+  bool lora_merge = true;
 };
 
 inline void visit(OptionVisitor& v, StartOptions& o) {
@@ -79,6 +83,36 @@ inline void visit(OptionVisitor& v, StartOptions& o) {
       "dropout rates then apply");
   v.field("freeze", o.freeze,
           "parts whose weights stay fixed: embeddings (with the output projection), encoder, decoder");
+  v.field("lora_rank", o.lora_rank,
+          "LoRA: keep the model's weights fixed, and train beside each linear map of its layers an adapter of "
+          "this rank (usual 4 to 64); 0: off",
+          between(0, 4096));
+  v.field("lora_alpha", o.lora_alpha,
+          "an adapter's change of a weight is multiplied by this divided by lora_rank; 0: by 1", at_least(0));
+  v.field("lora_projections", o.lora_projections,
+          "names of the linear maps that get an adapter, such as q_proj, v_proj, fc1, or encoder_attn.v_proj; "
+          "empty: all");
+  v.field("lora_merge", o.lora_merge,
+          "write a finished model with its adapters merged into its weights; false: a small folder with the "
+          "adapters alone, which needs start.model when it is opened");
+}
+
+/// A finished model that the model in training learns from besides its data: distillation.
+struct TeacherOptions {
+  std::string model;
+  double weight = 1, temperature = 1;
+};
+
+inline void visit(OptionVisitor& v, TeacherOptions& o) {
+  v.field("model", o.model,
+          "distillation: the folder of a finished model, whose predictions the model learns to make; the "
+          "tokenizers are those of this model");
+  v.field("weight", o.weight,
+          "factor of the divergence from the teacher's predictions, which is added to the loss",
+          between(1e-3, 1e3));
+  v.field("temperature", o.temperature,
+          "divides the logits of both models before they are compared: above 1, unlikely tokens count more",
+          between(0.1, 100));
 }
 
 /// The type in which the processes of a run send gradients to each other.
@@ -157,13 +191,14 @@ inline void visit(OptionVisitor& v, TrainingOptions& o) {
       "r_drop", o.r_drop,
       "R-Drop: compute each batch twice with other dropout, and add this factor times the divergence of the "
       "two predictions to the loss (usual 1 to 5); 0: off",
-      at_least(0));
+      between(0, 1e3));
   v.field(
       "layer_drop", o.layer_drop,
       "probability with which an update leaves out a layer of the encoder or the decoder (usual 0.1 to 0.2)",
       from_to_below(0, 1));
   v.field("alignment_weight", o.alignment_weight,
-          "factor of the loss by which cross-attention follows data.alignments, if there are any", above(0));
+          "factor of the loss by which cross-attention follows data.alignments, if there are any",
+          between(1e-6, 1e3));
   v.field("clip_norm", o.clip_norm, "clip the global gradient norm to this; 0: off", at_least(0));
   v.field("accumulate", o.accumulate, "number of batches whose gradients are accumulated for one update",
           at_least(1));
@@ -321,12 +356,16 @@ inline void visit(OptionVisitor& v, LogOptions& o) {
 /// The groups of a run's config (CONFIG.yaml) that are the same for all tasks.
 struct TrainingGroups {
   StartOptions start;
+  TeacherOptions teacher;
   TrainingOptions train;
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   CheckpointOptions checkpoint;
   LogOptions log;
   DistributedOptions distributed;
+
+  /// The model folder that has the tokenizers of a new run; empty: the config says how they are made.
+  const std::string& tokenizers_from() const { return start.model.empty() ? teacher.model : start.model; }
 };
 
 /// The part of a run's config that the trainer reads. The other groups, and the other keys of `data` and
@@ -343,6 +382,7 @@ struct TrainOptions : TrainingGroups {
 template <class Options>
 void visit_training_groups(OptionVisitor& v, Options& o) {
   v.group("start", o.start, "fine-tuning of an existing model");
+  v.group("teacher", o.teacher, "learning from a finished model");
   v.group("data", o.data, "training data, validation data and batches");
   v.group("train", o.train, "the training loop; training ends at the first limit that is reached");
   v.group("optimizer", o.optimizer, "how gradients change the weights");

@@ -11,6 +11,7 @@
 #include "data/batch_stream.h"
 #include "data/batcher.h"
 #include "train/optimizer.h"
+#include "train/replica.h"
 #include "train/validation.h"
 
 namespace sixfold {
@@ -91,19 +92,20 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
   MemoryForecast forecast;
   forecast.now = resident_memory();
   const auto dry = std::make_shared<MetaBackend>();
-  Transformer model(task.model_config(), dry, DType::f32, std::nullopt);
+  Transformer model(with_adapters(task.model_config(), adapters_of(options.start)), dry, DType::f32,
+                    std::nullopt);
   const auto weights = static_cast<int64_t>(dry->in_use());
-  const Optimizer optimizer(dry, {model.parameters().begin(), model.parameters().end()}, options.optimizer,
-                            options.train.ema_decay);
+  const std::vector<Parameter> trained = trained_parameters(model, options.start);
+  const Optimizer optimizer(dry, trained, options.optimizer, options.train.ema_decay);
   int64_t gradients = 0;
-  for (const Parameter& parameter : model.parameters()) {
-    const auto bytes = static_cast<int64_t>(parameter.tensor.bytes());
-    gradients += bytes;
-    forecast.checkpoint = std::max(forecast.checkpoint, bytes);
-  }
+  for (const Parameter& parameter : trained) gradients += static_cast<int64_t>(parameter.tensor.bytes());
+  for (const Parameter& parameter : model.parameters())
+    forecast.checkpoint = std::max(forecast.checkpoint, static_cast<int64_t>(parameter.tensor.bytes()));
   const int own_shards = (division.shards + division.processes - 1) / division.processes;
   const int levels = std::bit_width(static_cast<unsigned>(own_shards - 1));  // gradients that are set aside
-  forecast.weights = weights + gradients;
+  const auto before_teacher = static_cast<int64_t>(dry->in_use());
+  const auto teacher = TeacherModel::without_weights(options.teacher, model.config(), dry);
+  forecast.weights = weights + gradients + static_cast<int64_t>(dry->in_use()) - before_teacher;
   forecast.optimizer = optimizer.state_bytes(division.processes);
   forecast.weights +=
       levels * gradients +
@@ -113,7 +115,10 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
       sample_batches(task.training_data(), options, division.shards, part_tokens, [&](const Batch& part) {
         Tape tape;
         Context context(dry, arena, tape, {});
-        task.loss(model, part, loss_options(options.train), context);
+        ops::LossOptions loss = loss_options(options.train);
+        Context reading(dry, arena);
+        if (teacher) loss.teacher = teacher->of(part, reading);
+        task.loss(model, part, loss, context);
         tape.backward();
       });
   forecast.batches = BatchStream::bytes(batch_bytes) + batch_bytes;

@@ -15,10 +15,11 @@ Verdict judge(const StepResult& step, const TrainOptions& options, const Trainin
   return Verdict::sound;
 }
 
-void require_learning(double loss, const ModelConfig& config, int64_t update, const std::string& checkpoint) {
+void require_learning(double loss, const ModelConfig& config, int64_t update, const std::string& checkpoint,
+                      double terms) {
   const double guessing = std::log(static_cast<double>(std::max<int64_t>(2, label_choices(config))));
   require(
-      !(loss >= 10 * (guessing + 1)),
+      !(loss >= 10 * (guessing + 1) * terms),
       "update {}: the run has diverged: its loss is {:.4g}, and that of a model that guesses evenly is {:.3g}; "
       "{}. {}",
       update, loss, guessing, describe_newest(checkpoint), against_divergence);

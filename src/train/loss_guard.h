@@ -25,7 +25,9 @@ std::string describe_newest(const std::string& checkpoint);
 /// Throws an input error if a mean loss, of training or validation, shows that the run has diverged: if it is
 /// more than ten times that of a model that guesses evenly, and one for each label. `update`: the updates done;
 /// `checkpoint`: the newest, empty if there is none.
-void require_learning(double loss, const ModelConfig& config, int64_t update, const std::string& checkpoint);
+/// `terms`: how many times the loss of guessing a loss may have, which also follows a teacher.
+void require_learning(double loss, const ModelConfig& config, int64_t update, const std::string& checkpoint,
+                      double terms = 1);
 /// Adds the loss of a step whose update was applied to the running mean (`TrainingState::loss_ema`).
 void track_loss(const StepResult& step, TrainingState& state);
 

@@ -28,6 +28,8 @@ std::optional<NonFiniteReport> replay_batch(const Replay& replay, const Batch& b
   Context context(backend, arena, tape, replay.seeds);
   ops::LossOptions how = replay.loss;
   how.scale = loss_scale;
+  Context reading(backend, arena);
+  if (replay.teacher) how.teacher = replay.teacher->of(batch, reading);
   const Tensor loss = replay.task.loss(replay.model, batch, how, context);
   if (diverged) return diverged;
   if (!std::isfinite(loss.item(*backend)))

@@ -5,6 +5,7 @@
 
 #include "data/batch_stream.h"
 #include "train/task.h"
+#include "train/teacher.h"
 
 namespace sixfold {
 
@@ -27,6 +28,7 @@ struct Replay {
   const Transformer& model;
   Context::Seeds seeds;
   ops::LossOptions loss;
+  const TeacherModel* teacher = nullptr;  ///< null: there is none
 };
 
 /// Repeats the step of an update and returns the first op whose result or gradient is not finite. Overwrites

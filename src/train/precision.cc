@@ -22,9 +22,7 @@ struct Bf16Rule {
 };
 
 constexpr Bf16Rule rules[] = {
-    {"GenuineIntel", 6, 143, 143, "AMX", 128},        // Xeon of the fourth generation
-    {"GenuineIntel", 6, 207, 207, "AMX", 128},        // fifth
-    {"GenuineIntel", 6, 173, 174, "AMX", 128},        // sixth
+    {"GenuineIntel", 6, 0, 255, "AMX", 128},  // Xeons from the fourth generation on; virtual ones name others
     {"AuthenticAMD", 25, 16, 31, "AVX512-BF16", 64},  // EPYC of the fourth generation (Zen 4)
     {"AuthenticAMD", 26, 0, 31, "AVX512-BF16", 128},  // fifth (Zen 5)
 };

@@ -65,9 +65,12 @@ std::string Recovery::find_cause(const StepResult& step, const RepeatUpdate& rep
                                  int64_t update) {
   NonFiniteReport report;
   repeat([&](Update& batches) {
-    report = find_non_finite(
-        {.task = task_, .model = replica_.model(), .seeds = seeds, .loss = loss_options(options_.train)},
-        batches);
+    report = find_non_finite({.task = task_,
+                              .model = replica_.model(),
+                              .seeds = seeds,
+                              .loss = loss_options(options_.train),
+                              .teacher = replica_.teacher()},
+                             batches);
   });
   // The process that has the sample finds the cause.
   Processes& processes = replica_.processes();

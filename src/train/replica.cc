@@ -9,18 +9,6 @@
 namespace sixfold {
 namespace {
 
-/// Returns the weights that are trained. Marks the others, which are frozen, as needing no gradient.
-std::vector<Parameter> trained_parameters(Transformer& model, const std::vector<ModelPart>& frozen) {
-  std::vector<Parameter> trained;
-  for (Parameter& parameter : model.parameters()) {
-    const bool fixed = std::find(frozen.begin(), frozen.end(), parameter.part) != frozen.end();
-    parameter.tensor.set_requires_grad(!fixed);
-    if (!fixed) trained.push_back(parameter);
-  }
-  require(!trained.empty(), "start.freeze: all weights are frozen; leave a part to train");
-  return trained;
-}
-
 /// The sum of the numbers by the tree over shards.
 double tree_sum(std::span<const double> numbers) {
   if (numbers.size() == 1) return numbers[0];
@@ -30,18 +18,44 @@ double tree_sum(std::span<const double> numbers) {
 
 }  // namespace
 
+AdapterConfig adapters_of(const StartOptions& start) {
+  return {.rank = start.lora_rank,
+          .alpha = start.lora_alpha > 0 ? start.lora_alpha : start.lora_rank,
+          .projections = start.lora_projections};
+}
+
+ModelConfig with_adapters(ModelConfig config, AdapterConfig adapters) {
+  config.adapters = std::move(adapters);
+  return config;
+}
+
+std::vector<Parameter> trained_parameters(Transformer& model, const StartOptions& start) {
+  const AdapterConfig& adapters = model.config().adapters;
+  std::vector<Parameter> trained;
+  for (Parameter& parameter : model.parameters()) {
+    const bool fixed = adapters.rank > 0 ? !parameter.adapter && parameter.part != ModelPart::head &&
+                                               std::ranges::count(adapters.trained, parameter.name) == 0
+                                         : std::ranges::count(start.freeze, parameter.part) > 0;
+    parameter.tensor.set_requires_grad(!fixed);
+    if (!fixed) trained.push_back(parameter);
+  }
+  require(!trained.empty(), "start.freeze: all weights are frozen; leave a part to train");
+  return trained;
+}
+
 bool StepResult::finite() const { return std::isfinite(loss_sum) && std::isfinite(gradient_norm); }
 
 Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const TrainOptions& options, DType dtype)
-    : Replica(std::move(backend), task, options, Processes::one(), 1, dtype) {}
+    : Replica(std::move(backend), task, options, Processes::one(), 1, dtype, adapters_of(options.start)) {}
 
 Replica::Replica(std::shared_ptr<Backend> backend, const Task& task, const TrainOptions& options,
-                 Processes& processes, int shards, DType dtype)
+                 Processes& processes, int shards, DType dtype, AdapterConfig adapters)
     : task_(task),
       backend_(std::move(backend)),
       arena_(std::make_shared<Arena>(backend_)),
-      model_(task.model_config(), backend_, dtype, options.train.seed),
-      trained_(trained_parameters(model_, options.start.freeze)),
+      model_(with_adapters(task.model_config(), std::move(adapters)), backend_, dtype, options.train.seed),
+      teacher_(TeacherModel::load(options.teacher, model_.config(), backend_, dtype)),
+      trained_(trained_parameters(model_, options.start)),
       exchange_(std::make_shared<WeightExchange>(processes, ShardTree(shards, processes.size()), backend_,
                                                  trained_, options.distributed.wire,
                                                  Optimizer::owns_whole_weights(options.optimizer))),
@@ -136,6 +150,8 @@ void Replica::run_part(const Batch& part, double loss_weight, Context::Seeds see
   Context context(backend_, arena_, tape, seeds);
   ops::LossOptions how = loss_;
   how.scale = 1 / loss_weight;
+  Context reading(backend_, arena_);
+  if (teacher_) how.teacher = teacher_->of(part, reading);
   const Tensor loss = task_.loss(model_, part, how, context);
   backend_->run(kernel::Sum{loss_sum, loss.view(), /*accumulate=*/true});
   if (last)

@@ -1,10 +1,12 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "data/batch_stream.h"
 #include "train/optimizer.h"
 #include "train/task.h"
+#include "train/teacher.h"
 #include "train/weight_exchange.h"
 
 namespace sixfold {
@@ -19,15 +21,23 @@ struct StepResult {
   bool finite() const;
 };
 
+/// The adapters that the options of a run ask for.
+AdapterConfig adapters_of(const StartOptions& start);
+ModelConfig with_adapters(ModelConfig config, AdapterConfig adapters);
+
+/// Returns the weights of a model that are trained: those of parts that are not frozen; with adapters these,
+/// the head, which may be new, and others that are. Marks the rest as needing no gradient.
+std::vector<Parameter> trained_parameters(Transformer& model, const StartOptions& start);
+
 /// A model in training, with its backend, buffers and optimizer. Each process of a run has one; their weights
 /// are the same. For one thread at a time.
 class Replica {
  public:
   /// `task` and `processes` must outlive this object. Weights are initialised from the run's seed. The batch of
   /// an update has `shards` shards. `dtype` is that of the weights, their gradients and the optimizer's state;
-  /// `backend` must compute in it.
+  /// `backend` must compute in it. The model gets `adapters`.
   Replica(std::shared_ptr<Backend> backend, const Task& task, const TrainOptions& options, Processes& processes,
-          int shards, DType dtype = DType::f32);
+          int shards, DType dtype, AdapterConfig adapters);
   /// The only process of a run, with batches of one shard.
   Replica(std::shared_ptr<Backend> backend, const Task& task, const TrainOptions& options,
           DType dtype = DType::f32);
@@ -37,6 +47,7 @@ class Replica {
   Optimizer& optimizer() { return optimizer_; }
   const Optimizer& optimizer() const { return optimizer_; }
   Processes& processes() const { return exchange_->processes(); }
+  const TeacherModel* teacher() const { return teacher_ ? &*teacher_ : nullptr; }
   const std::shared_ptr<Backend>& backend() const { return backend_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
 
@@ -80,6 +91,7 @@ class Replica {
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Arena> arena_;
   Transformer model_;
+  std::optional<TeacherModel> teacher_;
   std::vector<Parameter> trained_;
   std::shared_ptr<WeightExchange> exchange_;
   Optimizer optimizer_;

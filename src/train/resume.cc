@@ -30,6 +30,9 @@ constexpr std::string_view taking_effect[] = {"data.batch_tokens",
                                               "train.label_smoothing",
                                               "train.r_drop",
                                               "train.layer_drop",
+                                              "teacher.model",
+                                              "teacher.weight",
+                                              "teacher.temperature",
                                               "train.alignment_weight",
                                               "train.clip_norm",
                                               "train.accumulate",
@@ -64,11 +67,13 @@ constexpr std::string_view taking_effect[] = {"data.batch_tokens",
                                               "validation.every_epochs",
                                               "validation.patience",
                                               "log.every_updates",
+                                              "start.lora_merge",
                                               "distributed.wire"};
 
-constexpr std::string_view unchangeable[] = {"train.seed",        "train.ema_decay", "data.shuffle",
-                                             "start.freeze",      "optimizer.kind",  // which decide what
-                                             "optimizer.momentum"};                  // the state holds
+constexpr std::string_view unchangeable[] = {
+    "train.seed",        "train.ema_decay",  "data.shuffle",           "start.freeze",
+    "start.lora_rank",   "start.lora_alpha", "start.lora_projections", "optimizer.kind",  // which decide what
+    "optimizer.momentum"};                                                                // the state holds
 
 /// Joins a group and a name to a key: "train.minutes".
 std::string key_of(const std::string& group, const std::string& name) {
@@ -198,7 +203,8 @@ OnResume on_resume(const TaskConfig& config, std::string_view key) {
   if (std::ranges::find(taking_effect, key) != std::end(taking_effect)) return OnResume::takes_effect;
   if (std::ranges::find(unchangeable, key) != std::end(unchangeable)) return OnResume::refused;
   if (key == "train.threads" || key == "distributed.timeout") return OnResume::ignored;
-  return key == "start.model" ? OnResume::input_file : config.on_resume(key);
+  if (key == "start.model") return OnResume::input_file;
+  return config.on_resume(key);
 }
 
 void add_logged_plan(TrainingState& state, const std::string& log, Processes& processes) {

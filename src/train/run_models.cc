@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "base/plural.h"
-#include "model_folder/model_folder.h"
 #include "model_folder/ownership.h"
 #include "model_folder/provenance.h"
 #include "train/provenance_step.h"
@@ -50,9 +49,11 @@ void RunModels::add_to_model(const std::string& folder, const TrainingState& sta
   write_provenance(folder, earlier_steps_, provenance_step(task_, options_, state));
 }
 
-void RunModels::write(const std::string& folder, const TrainingState& state) const {
+void RunModels::write(const std::string& folder, const TrainingState& state, AdapterForm form) const {
   if (!replica_.processes().is_root()) return;
-  write_model_folder(folder, replica_.model(), [&](const std::string& path) { add_to_model(path, state); });
+  write_model_folder(
+      folder, replica_.model(), [&](const std::string& path) { add_to_model(path, state); }, form,
+      options_.start.model);
 }
 
 void RunModels::save_checkpoint(const TrainingState& state) {
@@ -66,7 +67,7 @@ void RunModels::save_checkpoint(const TrainingState& state) {
 
 void RunModels::save_best(const TrainingState& state) {
   replica_.optimizer().swap_average();
-  write(folder_.best(), state);
+  write(folder_.best(), state, AdapterForm::kept);
   replica_.optimizer().swap_average();
 }
 
@@ -92,7 +93,7 @@ std::string RunModels::save_result(const TrainingState& state) {
     replica_.optimizer().swap_average();
   }
   if (replica_.processes().is_root()) task_.measure(replica_.model());
-  write(folder_.model(), state);
+  write(folder_.model(), state, options_.start.lora_merge ? AdapterForm::merged : AdapterForm::apart);
   return which;
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "model_folder/model_folder.h"
 #include "train/checkpoint.h"
 #include "train/replica.h"
 #include "train/run_folder.h"
@@ -38,7 +39,7 @@ class RunModels {
   std::string save_result(const TrainingState& state);
 
  private:
-  void write(const std::string& folder, const TrainingState& state) const;
+  void write(const std::string& folder, const TrainingState& state, AdapterForm form) const;
   void add_to_model(const std::string& folder, const TrainingState& state) const;
 
   const RunFolder& folder_;

@@ -92,8 +92,11 @@ class Task {
   /// Copies the weights of start.model into the new model of a run. By default both have the same weights.
   /// Throws an input error if they don't fit.
   virtual void start_from(const std::string& folder, Transformer& model) const {
-    load_weights(folder + "/model.safetensors", model);
+    load_folder_weights(folder, model);
   }
+
+  /// The names of the weights of the run's model that `start_from` does not take from the folder.
+  virtual std::vector<std::string> new_weights(const std::string& /*folder*/) const { return {}; }
 
   /// Returns the loss of a batch, summed over its labels: [1, 1] f64, in the backend's memory. The caller
   /// divides it by `Batch::loss_weight`. If the context records, `Tape::backward` computes the gradients.

@@ -71,6 +71,7 @@ class Trainer {
     const double before = state_.seconds;
     return (state_.seconds = processes_.from_root(now() - began_)) - before;
   }
+  AdapterConfig adapters() const;
   void validate();
   void save();
   std::string build_model();
@@ -130,7 +131,7 @@ TrainOutcome Trainer::run() {
       // Of this batch and of those before: a single one may be far off, and so may the beginning.
       if (state_.update >= options_.log.every_updates || calendar_.finished(state_))
         require_learning(std::min(step.loss, state_.loss_ema), replica_.model().config(), state_.update,
-                         models_.newest());
+                         models_.newest(), options_.teacher.model.empty() ? 1 : 1 + options_.teacher.weight);
       state_.sums = {};
     }
     if (calendar_.validation(state_, before_)) validate();
@@ -159,7 +160,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
                                    : resume_from(resumed_from_, folder_, config, request.other_processor)),
       task_(open_task()),
       backend_(make_backend()),
-      replica_(backend_, *task_, options_, processes_, static_cast<int>(state_.shards)),
+      replica_(backend_, *task_, options_, processes_, static_cast<int>(state_.shards), DType::f32, adapters()),
       batcher_(task_->training_data(), batches()),
       length_(options_, task_->training_data(), batcher_),
       plan_(options_, length_, *task_, replica_),
@@ -243,10 +244,26 @@ std::unique_ptr<const Task> Trainer::open_task() {
                   {{"training data", task->training_data().hash()},
                    {"validation data", task->validation_data() ? task->validation_data()->hash() : ""}});
   check_validation(*task, options_);
+  require_teacher_reads(options_.teacher, task->training_data());
   if (task->validation_data()) state_.best_by = options_.best_by;
   settle_precision(task->model_config());
   state_.part_tokens = choose_parts(*task);
   return task;
+}
+
+/// Those of a new run are as its options and the model to start from say, and those of a resumed run as it
+/// began.
+AdapterConfig Trainer::adapters() const {
+  const std::string& base = options_.start.model;
+  AdapterConfig adapters = resumed_from_.empty() ? adapters_of(options_.start) : load_adapters(resumed_from_);
+  if (adapters.rank == 0) return adapters;
+  if (resumed_from_.empty()) {
+    adapters.trained = task_->new_weights(base);
+    adapters.base_checksum = base_checksum(base);
+  } else if (!options_.start.lora_merge) {
+    require_base(base, adapters.base_checksum);  // before the training whose end needs it
+  }
+  return adapters;
 }
 
 /// A run keeps its part size, because another one would change the bits of the results. With batch norm, which

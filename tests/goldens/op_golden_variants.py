@@ -328,6 +328,38 @@ def later_cases():
     case("scale", lambda x: x * 0.125, {"x": normal(7, 5)})
     r_drop_case()
     link_loss_case()
+    operands = {"x": normal(7, 5), "weight": normal(6, 5), "bias": normal(6), "down": normal(3, 5), "up": normal(6, 3)}
+    case("linear_adapted", lambda x, w, b, down, up: F.linear(x, w, b) + 0.75 * F.linear(F.linear(x, down), up), operands)
+    distillation_cases()
+
+
+def distillation_cases():
+    """Hinton et al. (2015): the squared temperature times KL(teacher || student), 0.75 of it, beside the loss."""
+    targets = ids(7, 13)
+    states = torch.tensor([[0.5 * (int(i) * (j + 3) % 7) - 1.5 for j in range(3)] for i in targets], dtype=torch.float64)
+    rows = torch.tensor([[0.5 * (i * (2 * j + 1) % 5) - 1 for j in range(3)] for i in range(13)], dtype=torch.float64)
+    teacher = states @ rows.T
+
+    def divergence(logits, temperature):
+        p = F.softmax(teacher / temperature, dim=-1)
+        return 0.75 * temperature**2 * F.kl_div(F.log_softmax(logits / temperature, dim=-1), p, reduction="sum")
+
+    def one_pass(x, weight):
+        logits = x @ weight.T
+        return F.cross_entropy(logits, targets.long(), reduction="sum", label_smoothing=0.1) + divergence(logits, 2)
+
+    def two_passes(x, y, weight):
+        p, q = (F.log_softmax(states @ weight.T, dim=-1) for states in (x, y))
+        between = F.kl_div(p, q.exp(), reduction="sum") + F.kl_div(q, p.exp(), reduction="sum")
+        losses = [
+            F.cross_entropy(states @ weight.T, targets.long(), reduction="sum") + divergence(states @ weight.T, 1)
+            for states in (x, y)
+        ]
+        return sum(losses) + 5 * between / 2
+
+    case("distillation", one_pass, {"x": normal(7, 5), "weight": normal(13, 5)}, targets=targets)
+    operands = {"x": normal(7, 5), "y": normal(7, 5), "weight": normal(13, 5)}
+    case("distillation_of_two_passes", two_passes, operands, targets=targets)
 
 
 def r_drop_case():

@@ -68,7 +68,8 @@ TEST_P(Agreement, OfComposedWithFusedKernels) {
   const Machine composing = discrete(DType::f64, /*fused=*/false);
   expect_same_bits(run_op(composing, op, values), run_op(reference_f64(), op, values), op.name + ", composed");
   const bool has_fused = op.name.find("residual_norm") == 0 || op.name.find("residual_rms_norm") == 0 ||
-                         op.name == "feed_forward" || op.name == "feed_forward_dropped";
+                         op.name == "feed_forward" || op.name == "feed_forward_dropped" ||
+                         op.name == "feed_forward_adapted";
   EXPECT_EQ(static_cast<DiscreteBackend&>(*composing.backend).composed() > 0, has_fused);
 }
 

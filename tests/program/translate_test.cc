@@ -49,7 +49,7 @@ TEST_F(Translate, PartsAreDescribedByAllOptions) {
   for (std::string line; std::getline(help, line);) {
     const size_t name = line.find("--");
     if (!line.starts_with("  -") || name > 5) continue;
-    const std::string option = line.substr(name, line.find_first_of(" =", name) - name);
+    const std::string option = line.substr(name, line.find_first_of(" =,", name) - name);
     EXPECT_EQ(job.contains(option), std::ranges::count(no_effect, option) == 0) << option;
     ++described;
   }

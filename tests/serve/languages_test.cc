@@ -80,8 +80,9 @@ TEST_F(LanguagesTest, LanguagesAreListedAndOthersRefused) {
   EXPECT_EQ(json(get("/v2/glossary-language-pairs"))["supported_languages"].size(), 2u + 6u);
   expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "many"}, {"source", "en"}, {"target", "es"}}),
                  400, "The model many translates between any two of de, en, fr");
-  expect_refused(post("/v1/translate", {{"text", "a"}, {"source", "en"}, {"target", "es"}}), 400,
-                 "There is no model from en to es; there are: en-de, de-en, many between de en fr");
+  expect_refused(
+      post("/v1/translate", {{"text", "a"}, {"source", "en"}, {"target", "es"}}), 400,
+      "There is no model from en to es; there are: en-de, de-en, many between any two of de, en, fr");
   expect_refused(post("/translate", {{"q", "a"}, {"source", "es"}, {"target", "fr"}}), 400, "no model from es");
   expect_refused(
       post("/v1/translate", {{"text", "a"}, {"model", "many"}, {"target", "fr"}, {"forced_first_token", 7}}),
@@ -158,6 +159,35 @@ TEST_F(LanguagesTest, OneLanguageInTwoSpellings) {
   EXPECT_EQ(deepl["translations"][0]["text"], "a b");
   expect_refused(post("/translate", {{"q", "a"}, {"source", "es"}, {"target", "es-MX"}}), 400,
                  "no model from es");
+}
+
+/// A model that was trained for some pairs serves these.
+TEST_F(LanguagesTest, DirectionsAreThoseOfTheTraining) {
+  const std::vector<std::string> words{"a b c d e f g h >>de<< >>fr<< >>en<<"};
+  TokenizerOptions options;
+  options.kind = TokenizerKind::whitespace;
+  write_small_model(many_, 11, make_tokenizers(options, words, words), [&](ModelConfig& config) {
+    TranslationSettings settings;
+    settings.directions = {"en-de", "en-fr", "de-en"};
+    config.settings = write_options(settings);
+    config.generation.min_new_tokens = 4;
+  });
+  start({}, {"hub=" + many_});
+  const Json entry = json(get("/v1/models/hub"));
+  EXPECT_EQ(entry["pairs"], (Json{"en-de", "en-fr", "de-en"}));
+  EXPECT_EQ(entry["languages"], (Json{"en", "de", "fr"}));
+  EXPECT_EQ(translated_by({{"text", "a b"}, {"model", "hub"}, {"source", "en"}, {"target", "fr"}}),
+            expected("a b", "en", "fr"));
+  EXPECT_EQ(translated_by({{"text", "a b"}, {"source", "en"}, {"target", "fr"}}), expected("a b", "en", "fr"));
+  for (const Json& one : json(get("/languages"))) {
+    const std::string code = one["code"];
+    EXPECT_EQ(one["targets"].size(), code == "en" ? 3u : code == "de" ? 2u : 1u) << one;
+  }
+  expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "hub"}, {"source", "de"}, {"target", "fr"}}),
+                 400, "The model hub translates en-de, en-fr, de-en;");
+  expect_refused(post("/v1/translate", {{"text", "a"}, {"source", "de"}, {"target", "fr"}}), 400,
+                 "hub en-de, en-fr, de-en");
+  expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "hub"}}), 400, "must be among them");
 }
 
 TEST_F(LanguagesTest, ALanguageOfTheSettingsMustBeOneOfTheModels) {

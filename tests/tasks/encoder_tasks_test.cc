@@ -302,6 +302,34 @@ TEST_F(EncoderTasks, AClassifierStartsFromAMaskedLanguageModel) {
   EXPECT_NE(encoder(model), encoder(pretrained));
 }
 
+/// A new output is trained beside the adapters, and kept with them.
+TEST_F(EncoderTasks, AdaptersTrainAnOutputThatIsNew) {
+  classes_.model.tied_embeddings = TiedEmbeddings::none;
+  const std::string base = classify("base").model;
+  masked_.model.tied_embeddings = TiedEmbeddings::none;
+  masked_.data.train = {folder_ / "train"};
+  masked_.data.valid = {};
+  masked_.start.model = base;
+  masked_.start.lora_rank = 2;
+  masked_.train.updates = 4;
+  const auto backend = make_backend({.device = "reference"});
+  const auto weights_of = [&](const std::string& folder) {
+    std::map<std::string, std::vector<double>> weights;
+    const auto model = load_model(folder, backend);
+    for (const Parameter& parameter : model->parameters())
+      weights[parameter.name] = parameter.tensor.to_doubles(*backend);
+    return weights;
+  };
+  const auto merged = weights_of(mask("merged").model);
+  masked_.train.updates = 3;
+  const auto shorter = weights_of(mask("shorter").model);
+  ASSERT_TRUE(merged.contains("output_projection.weight"));
+  EXPECT_NE(merged.at("output_projection.weight"), shorter.at("output_projection.weight"));
+  masked_.train.updates = 4;
+  masked_.start.lora_merge = false;
+  EXPECT_EQ(weights_of(mask("apart").model), merged);
+}
+
 /// A BERT has few positions: by default it reads as many tokens as it has positions for.
 TEST_F(EncoderTasks, AModelReadsAsManyTokensAsItHasPositions) {
   classes_.start.model = folder_ / "bert";

@@ -71,6 +71,10 @@ std::vector<std::vector<Settings>> kinds_of_settings() {
       {{"data.micro_batch_tokens=20"}},
       {{"model.norm=batch"}},
       {{"validation.patience=2"}},
+      {{"start.lora_rank=2"},
+       {"start.lora_rank=3", "start.lora_alpha=6", "start.lora_projections=[q_proj, fc1]",
+        "start.lora_merge=false"}},
+      {{"teacher.weight=0.5", "teacher.temperature=2"}},
   };
   if (!bf16_instructions().empty()) all.push_back({{"train.precision=bf16"}});
   return all;
@@ -90,6 +94,15 @@ void expect_trains(const Settings& settings) {
   const TemporaryFolder folder;
   CopyingOptions options = options_with(settings);
   options.train.shards = 2;
+  const bool adapts = options.start.lora_rank > 0, learns = options.teacher.weight != 1;
+  if (adapts || learns) {
+    CopyingOptions base = options;
+    base.start = {};
+    base.teacher = {};
+    train(CopyingConfig(base), {.run = folder / "base"});
+    if (adapts) options.start.model = folder / "base/model";
+    if (learns) options.teacher.model = folder / "base/model";
+  }
   const CopyingConfig config(options);
   train(config, {.run = folder / "run"});
   const std::string whole = result_of(folder / "run");

@@ -9,6 +9,8 @@ namespace {
 
 TEST(LeastBf16Width, IsThatOfTheTable) {
   EXPECT_EQ(least_bf16_width({"GenuineIntel", 6, 143, "AMX"}), 128);
+  EXPECT_EQ(least_bf16_width({"GenuineIntel", 6, 167, "AMX"}), 128)
+      << "as in a virtual machine with a number of its own";
   EXPECT_EQ(least_bf16_width({"AuthenticAMD", 25, 17, "AVX512-BF16"}), 64);
   EXPECT_EQ(least_bf16_width({"AuthenticAMD", 26, 2, "AVX512-BF16"}), 128);
 }

@@ -12,7 +12,16 @@ namespace {
 
 /// Every key of a config, with another value than its default.
 std::vector<std::pair<std::string, std::string>> other_values() {
-  return {{"model.preset", "tiny"},
+  return {{"data.languages", "[en-de]"},
+          {"data.temperature", "2"},
+          {"teacher.model", "big/model"},
+          {"teacher.weight", "2"},
+          {"teacher.temperature", "3"},
+          {"start.lora_rank", "4"},
+          {"start.lora_alpha", "8"},
+          {"start.lora_projections", "[q_proj]"},
+          {"start.lora_merge", "false"},
+          {"model.preset", "tiny"},
           {"model.d_model", "256"},
           {"model.heads", "4"},
           {"model.d_k", "32"},

@@ -16,6 +16,7 @@
 #include "temporary_folder.h"
 #include "train/copying.h"
 #include "train/forecast.h"
+#include "train/replica.h"
 #include "train/trainer.h"
 
 namespace sixfold {
@@ -304,10 +305,22 @@ TEST_F(TaskTest, IsForecast) {
   options_.rows = 2000;
   const Copying task(options_);
   const MemoryForecast whole = forecast_memory(task, options_, 0), parts = forecast_memory(task, options_, 512);
-  EXPECT_EQ(whole.weights, 2 * 4 * parameter_count(task.model_config()));
+  const int64_t weights = parameter_count(task.model_config());
+  EXPECT_EQ(whole.weights, 2 * 4 * weights);
   EXPECT_GT(whole.activations, 4 * parts.activations);
   EXPECT_GT(parts.activations, 0);
   EXPECT_EQ(fitting_parts(task, options_, 0, parts.total() - parts.now, /*fit=*/true), 512);
+  // Weights that are not trained have neither gradients nor state of the optimizer.
+  options_.start = {.model = "base", .freeze = {ModelPart::encoder}};
+  const MemoryForecast frozen = forecast_memory(task, options_, 0);
+  EXPECT_LT(frozen.weights, whole.weights);
+  EXPECT_EQ(frozen.optimizer, 2 * (frozen.weights - 4 * weights));
+  options_.start = {.model = "base", .freeze = {}, .lora_rank = 2};
+  const int64_t adapters =
+      parameter_count(with_adapters(task.model_config(), adapters_of(options_.start))) - weights;
+  const MemoryForecast adapted = forecast_memory(task, options_, 0);
+  EXPECT_EQ(adapted.weights, 4 * (weights + 2 * adapters));
+  EXPECT_EQ(adapted.optimizer, 2 * 4 * adapters);
 }
 
 /// Of a checkpoint with weights that are far too large, the layer that they break is named, and the samples.

@@ -70,6 +70,7 @@ class CpuBackend final : public HostBackend {
   void compute(const kernel::AttentionGradient& k);
   void compute(const kernel::CrossEntropy& k);
   void compute(const kernel::RDrop& k);
+  void compute(const kernel::Distillation& k);
   void compute(const kernel::LogProbability& k);
   void compute(const kernel::TopK& k);
   void compute(const kernel::Adam& k);

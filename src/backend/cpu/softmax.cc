@@ -110,6 +110,21 @@ void r_drop_rows(const kernel::RDrop& k, int64_t begin, int64_t end) {
   }
 }
 
+void distillation_rows(const kernel::Distillation& k, int64_t begin, int64_t end) {
+  const int64_t n = k.logits.cols;
+  for (int64_t r = begin; r < end; ++r) {
+    const float factor = static_cast<float>(k.factor) * (k.weights ? k.weights.data[r] : 1);
+    const SoftmaxRow teacher(k.teacher.row<float>(r), n), student(k.logits.row<float>(r), n);
+    k.losses.as<float>()[r] = factor * divergence(teacher, student, n);
+    if (!k.gradient) continue;
+    const auto by = hn::Set(Floats(), factor * static_cast<float>(k.scale));
+    over_vectors(n, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
+      const auto p = teacher.probability(load(teacher.x + i)), q = student.probability(load(student.x + i));
+      store(hn::Mul(by, hn::Sub(q, p)), teacher.x + i);
+    });
+  }
+}
+
 void log_probability_rows(const kernel::LogProbability& p, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
     const float* x = p.logits.row<float>(r);
@@ -162,6 +177,7 @@ namespace {
 
 HWY_EXPORT(cross_entropy_rows);
 HWY_EXPORT(r_drop_rows);
+HWY_EXPORT(distillation_rows);
 HWY_EXPORT(log_probability_rows);
 HWY_EXPORT(top_k_rows);
 
@@ -176,6 +192,12 @@ void CpuBackend::compute(const kernel::CrossEntropy& p) {
 void CpuBackend::compute(const kernel::RDrop& k) {
   split(k.first.rows, k.first.cols * 8, [&](int64_t begin, int64_t end, int) {
     HWY_DYNAMIC_DISPATCH(r_drop_rows)(k, begin, end);
+  });
+}
+
+void CpuBackend::compute(const kernel::Distillation& k) {
+  split(k.logits.rows, k.logits.cols * 8, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(distillation_rows)(k, begin, end);
   });
 }
 

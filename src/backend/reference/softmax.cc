@@ -64,6 +64,25 @@ void compute(const kernel::RDrop& k) {
   });
 }
 
+void compute(const kernel::Distillation& k) {
+  const int64_t vocabulary = k.logits.cols;
+  with_type(k.logits.dtype, [&]<class T>(T) {
+    for (int64_t r = 0; r < k.logits.rows; ++r) {
+      const T* student = k.logits.row<T>(r);
+      T* teacher = k.teacher.row<T>(r);
+      const double of_student = log_sum_exp(student, vocabulary), of_teacher = log_sum_exp(teacher, vocabulary);
+      const double factor = k.factor * (k.weights ? static_cast<double>(k.weights.data[r]) : 1);
+      double divergence = 0;
+      for (int64_t id = 0; id < vocabulary; ++id) {
+        const double log_p = teacher[id] - of_teacher, log_q = student[id] - of_student;
+        divergence += std::exp(log_p) * (log_p - log_q);
+        if (k.gradient) teacher[id] = static_cast<T>((std::exp(log_q) - std::exp(log_p)) * factor * k.scale);
+      }
+      k.losses.as<T>()[r] = static_cast<T>(factor * divergence);
+    }
+  });
+}
+
 void compute(const kernel::LinkLoss& k) {
   constexpr double least = 1e-9;
   const int64_t keys = k.wanted.cols, heads = keys > 0 ? k.weights.cols / keys : 0;

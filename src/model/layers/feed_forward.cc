@@ -15,9 +15,12 @@ ops::FeedForwardWeights FeedForward::make_weights(ParameterBuilder& make, const 
   w.bias1 = bias("fc1.bias", a.d_ff);
   w.weight2 = make.matrix("fc2.weight", a.d_model, a.d_ff);
   w.bias2 = bias("fc2.bias", a.d_model);
+  w.adapter1 = make.in("fc1").adapter(a.d_ff, a.d_model);
+  w.adapter2 = make.in("fc2").adapter(a.d_model, a.d_ff);
   if (a.feed_forward_gate) {
     w.gate_weight = make.matrix("fc_gate.weight", a.d_ff, a.d_model);
     w.gate_bias = bias("fc_gate.bias", a.d_ff);
+    w.gate_adapter = make.in("fc_gate").adapter(a.d_ff, a.d_model);
   }
   return w;
 }

@@ -4,6 +4,7 @@ namespace sixfold {
 
 Linear::Linear(ParameterBuilder make, int64_t in, int64_t out, Initial initial, bool bias)
     : weight_(make.matrix("weight", out, in, initial)),
-      bias_(bias ? make.vector("bias", out, Initial::zeros) : Tensor()) {}
+      bias_(bias ? make.vector("bias", out, Initial::zeros) : Tensor()),
+      adapter_(make.adapter(out, in)) {}
 
 }  // namespace sixfold

@@ -9,10 +9,13 @@ class Linear {
  public:
   /// Weights are named within `make`'s scope.
   Linear(ParameterBuilder make, int64_t in, int64_t out, Initial initial = Initial::xavier, bool bias = true);
-  Tensor operator()(const Tensor& x, Context& context) const { return ops::linear(context, x, weight_, bias_); }
+  Tensor operator()(const Tensor& x, Context& context) const {
+    return ops::linear(context, x, weight_, bias_, adapter_);
+  }
 
  private:
   Tensor weight_, bias_;  // the bias may be empty
+  ops::Adapter adapter_;
 };
 
 }  // namespace sixfold

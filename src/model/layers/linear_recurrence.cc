@@ -15,12 +15,13 @@ Tensor continue_recurrence(const Tensor& value, const Tensor& gate, LayerContext
 }  // namespace
 
 SimpleRecurrentUnit::SimpleRecurrentUnit(ParameterBuilder make, const Architecture& a)
-    : forget_(make.in("ssru.forget"), a.d_model, a.d_model),
-      value_(make.in("ssru.value").matrix("weight", a.d_model, a.d_model)) {}
+    : d_model_(a.d_model),
+      forget_(make.in("ssru.forget"), a.d_model, a.d_model),
+      value_(make.in("ssru.value"), a.d_model, a.d_model, Initial::xavier, /*bias=*/false) {}
 
 Tensor SimpleRecurrentUnit::operator()(const Tensor& x, LayerContext& c) const {
   Context::Scope scope(c.context, "ssru");
-  const Tensor gate = forget_(x, c.context), value = ops::linear(c.context, x, value_, {});
+  const Tensor gate = forget_(x, c.context), value = value_(x, c.context);
   return ops::activate(c.context, continue_recurrence(value, gate, c), Activation::relu);
 }
 

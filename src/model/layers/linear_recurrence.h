@@ -13,13 +13,13 @@ namespace sixfold {
 class SimpleRecurrentUnit final : public Mixer {
  public:
   SimpleRecurrentUnit(ParameterBuilder make, const Architecture& a);
-  StateShape state() const override { return {.widths = {value_.rows()}, .retain = 1}; }
+  StateShape state() const override { return {.widths = {d_model_}, .retain = 1}; }
   Reach reach() const override { return {.left = Reach::all, .right = 0, .sequential = true}; }
   Tensor operator()(const Tensor& x, LayerContext& c) const override;
 
  private:
-  Linear forget_;
-  Tensor value_;  // [d_model, d_model]
+  int64_t d_model_;
+  Linear forget_, value_;  // `value_` has no bias
 };
 
 /// The average attention network (Zhang et al. 2018) without its feed-forward network: g_t is the average of

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "base/random.h"
 
 namespace sixfold {
@@ -44,11 +46,14 @@ struct ParameterBuilder::Made {
   std::shared_ptr<Memory> memory;
   DType dtype;
   std::optional<uint64_t> seed;
-  std::vector<Parameter> parameters, buffers;
+  AdapterConfig adapter_config;
+  std::vector<Parameter> parameters, buffers, adapters;
+  std::set<std::string> maps;  ///< the names of linear maps that can have adapters
 };
 
-ParameterBuilder::ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed)
-    : made_(new Made{backend, lasting_memory(backend), dtype, seed, {}, {}}) {}
+ParameterBuilder::ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed,
+                                   AdapterConfig adapters)
+    : made_(new Made{backend, lasting_memory(backend), dtype, seed, std::move(adapters), {}, {}, {}, {}}) {}
 
 ParameterBuilder ParameterBuilder::in(const std::string& name) const {
   ParameterBuilder place = *this;
@@ -89,6 +94,26 @@ Tensor ParameterBuilder::buffer(const std::string& name, int64_t n, Initial init
   return tensor;
 }
 
+ops::Adapter ParameterBuilder::adapter(int64_t out, int64_t in) const {
+  if (part_ != ModelPart::encoder && part_ != ModelPart::decoder) return {};
+  const std::string map = prefix_.substr(0, prefix_.size() - 1);
+  made_->maps.insert(map);
+  if (!made_->adapter_config.adapts(map)) return {};
+  const int64_t rank = made_->adapter_config.rank;
+  const auto add = [&](const char* name, int64_t rows, int64_t cols, Initial initial) {
+    Tensor tensor(made_->memory, rows, cols, made_->dtype);
+    const RandomStream random(made_->seed.value_or(0), (uint64_t{1} << 32) + made_->adapters.size());
+    if (made_->seed) tensor.copy_from(*made_->backend, initial_values(rows, cols, initial, random));
+    tensor.set_requires_grad(true);
+    made_->adapters.push_back({prefix_ + name, tensor, {rows, cols}, ParameterUse::product, part_, true});
+    return tensor;
+  };
+  // Of the paper: a Gaussian for `down`, here of variance 1 / in, and zeros for `up`.
+  return {.down = add("lora_A.weight", rank, in, Initial::embedding),
+          .up = add("lora_B.weight", out, rank, Initial::zeros),
+          .scale = made_->adapter_config.scale()};
+}
+
 Tensor ParameterBuilder::make(const std::string& name, std::vector<int64_t> shape, Initial initial,
                               ParameterUse use) {
   const int64_t rows = shape.size() == 1 ? 1 : shape[0], cols = shape.back();
@@ -102,7 +127,21 @@ Tensor ParameterBuilder::make(const std::string& name, std::vector<int64_t> shap
   return tensor;
 }
 
-std::vector<Parameter> ParameterBuilder::take_parameters() { return std::move(made_->parameters); }
+std::vector<Parameter> ParameterBuilder::take_parameters() {
+  const AdapterConfig& config = made_->adapter_config;
+  for (const std::string& wanted : config.rank > 0 ? config.projections : std::vector<std::string>()) {
+    AdapterConfig one{.rank = 1, .projections = {wanted}};
+    if (std::ranges::any_of(made_->maps, [&](const std::string& map) { return one.adapts(map); })) continue;
+    std::set<std::string> names;
+    for (const std::string& map : made_->maps) names.insert(map.substr(map.rfind('.') + 1));
+    throw_input_error("start.lora_projections: '{}' is not a linear map of the model's layers; there are {}",
+                      wanted, join(std::vector<std::string>(names.begin(), names.end())));
+  }
+  std::vector<Parameter> all = std::move(made_->parameters);
+  all.insert(all.end(), made_->adapters.begin(), made_->adapters.end());
+  made_->adapters.clear();
+  return all;
+}
 
 std::vector<Parameter> ParameterBuilder::take_buffers() { return std::move(made_->buffers); }
 

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "base/options.h"
-#include "ops/tensor.h"
+#include "model/layers/adapter_config.h"
+#include "ops/ops.h"
 
 namespace sixfold {
 
@@ -42,6 +43,7 @@ struct Parameter {
   std::vector<int64_t> shape;  ///< its shape in a model file: [out, in], or [n] for biases and norms
   ParameterUse use = ParameterUse::elementwise;
   ModelPart part = ModelPart::embeddings;
+  bool adapter = false;  ///< a part of an adapter: X.lora_A.weight or X.lora_B.weight, for the map X
 
   bool in_products() const { return use == ParameterUse::product || use == ParameterUse::lookup_and_product; }
   /// Whether it can be quantized to int8, with a scale for each row.
@@ -66,7 +68,8 @@ enum class Initial {
 class ParameterBuilder {
  public:
   /// Without a seed the weights are not initialised.
-  ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed);
+  ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed,
+                   AdapterConfig adapters = {});
 
   /// Returns a builder for the scope `name` within this one. Names in it begin with `name` and a dot.
   ParameterBuilder in(const std::string& name) const;
@@ -88,7 +91,12 @@ class ParameterBuilder {
   const std::shared_ptr<Backend>& backend() const;
   DType dtype() const;
 
-  /// All weights created so far, in the order of creation.
+  /// Creates the adapter of the linear map that this scope is, in a layer, if the model has one: `down` random,
+  /// and `up` zero, so that it changes nothing yet. Adapters do not count in the order of the weights.
+  ops::Adapter adapter(int64_t out, int64_t in) const;
+
+  /// All weights created so far, in the order of creation, those of adapters last. Throws an input error for
+  /// names of projections that the model does not have.
   std::vector<Parameter> take_parameters();
   /// All buffers created so far, in the order of creation.
   std::vector<Parameter> take_buffers();

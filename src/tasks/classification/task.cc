@@ -38,7 +38,7 @@ StoredText read_text(const ClassificationOptions& options, const TaskStart& star
   return read_stored_text(
       start, {.files = {data.train, data.valid},
               .tokenizer = options.tokenizer,
-              .starts_from_model = !options.start.model.empty(),
+              .tokenizers_from = options.tokenizers_from(),
               .settings = fmt::format("labelled, invalid_utf8 {}", name_of_enum(data.invalid_utf8)),
               .training_text = training_text,
               .names = names,
@@ -88,6 +88,9 @@ class ClassificationTask : public Task {
   const Dataset& training_data() const override { return train_; }
   const Dataset* validation_data() const override { return valid_ ? &*valid_ : nullptr; }
 
+  std::vector<std::string> new_weights(const std::string& folder) const override {
+    return weights_not_in(folder, config_);
+  }
   void start_from(const std::string& folder, Transformer& model) const override {
     load_common_weights(folder, model);
   }

@@ -56,7 +56,7 @@ void validate(const ImageCaptioningOptions& o) {
 
 std::vector<std::string> advice_for(const ImageCaptioningOptions& o) {
   const ImageCaptioningOptions defaults;
-  return advice_on_model(model_groups(o), model_groups(defaults), o.start);
+  return advice_on_model(model_groups(o), model_groups(defaults), o);
 }
 
 }  // namespace sixfold

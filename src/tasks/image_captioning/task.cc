@@ -33,7 +33,7 @@ StoredText read_captions(const ImageCaptioningOptions& options, const TaskStart&
   };
   return read_stored_text(start, {.files = {data.train, data.valid},
                                   .tokenizer = options.tokenizer,
-                                  .starts_from_model = !options.start.model.empty(),
+                                  .tokenizers_from = options.tokenizers_from(),
                                   .side = TextSide::target,
                                   .settings = "images with captions" + settings_of_images(start, data),
                                   .training_text = training_text,

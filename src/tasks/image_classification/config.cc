@@ -49,7 +49,7 @@ void validate(const ImageClassificationOptions& o) {
 
 std::vector<std::string> advice_for(const ImageClassificationOptions& o) {
   const ImageClassificationOptions defaults;
-  std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o.start);
+  std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o);
   advise_on_classifier(o.classifier, advice);
   return advice;
 }

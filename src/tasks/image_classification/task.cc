@@ -97,6 +97,9 @@ class ImageClassificationTask : public Task {
   const Dataset& training_data() const override { return train_; }
   const Dataset* validation_data() const override { return valid_ ? &*valid_ : nullptr; }
 
+  std::vector<std::string> new_weights(const std::string& folder) const override {
+    return weights_not_in(folder, config_);
+  }
   void start_from(const std::string& folder, Transformer& model) const override {
     load_common_weights(folder, model);
   }

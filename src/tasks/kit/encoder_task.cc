@@ -1,8 +1,8 @@
 #include "tasks/kit/encoder_task.h"
 
 #include <algorithm>
-#include <array>
 
+#include "backend/meta_backend.h"
 #include "base/error.h"
 #include "base/join.h"
 #include "base/log.h"
@@ -59,7 +59,10 @@ int context_tokens_of(const ModelConfig& config, int asked, int around) {
   return most;
 }
 
-void load_common_weights(const std::string& folder, Transformer& model) {
+namespace {
+
+/// Copies what both have in common. Returns the names of the others.
+std::vector<std::string> take_common_weights(const std::string& folder, Transformer& model) {
   const ModelConfig theirs = load_model_config(folder);
   const ModelConfig& ours = model.config();
   // Rows of another output are those of other tokens or labels.
@@ -67,15 +70,30 @@ void load_common_weights(const std::string& folder, Transformer& model) {
       theirs.head.kind == ours.head.kind &&
       (ours.head.kind != HeadKind::classes || to_json(theirs.settings) == to_json(ours.settings)) &&
       (ours.head.kind != HeadKind::vocabulary || theirs.target_tokenizer_hash == ours.target_tokenizer_hash);
-  const auto output = std::array{model.output().weight.view().data, model.output().bias.view().data};
+  const ops::OutputWeights& output = model.output();
   const auto wanted = [&](const Parameter& parameter) {
     if (same_output || parameter.use == ParameterUse::lookup_and_product) return true;
-    return parameter.part != ModelPart::head && std::ranges::count(output, parameter.tensor.view().data) == 0;
+    const bool projects = parameter.tensor.same_as(output.weight) || parameter.tensor.same_as(output.bias);
+    return parameter.part != ModelPart::head && !projects;
   };
   std::vector<std::string> kept;
-  const int64_t copied = load_weights_of_same_shape(folder + "/model.safetensors", model, wanted, kept);
+  const int64_t copied = load_weights_of_same_shape(folder, model, wanted, kept);
   require(copied > 0, "{}: none of its weights have the names and shapes of the new model's", folder);
+  return kept;
+}
+
+}  // namespace
+
+void load_common_weights(const std::string& folder, Transformer& model) {
+  const std::vector<std::string> kept = take_common_weights(folder, model);
   if (!kept.empty()) log_info("new weights, which {} does not have: {}", folder, join(kept));
+}
+
+std::vector<std::string> weights_not_in(const std::string& folder, const ModelConfig& config) {
+  Transformer model(config, std::make_shared<MetaBackend>(), DType::f32, std::nullopt);
+  std::vector<std::string> names = take_common_weights(folder, model);
+  for (const Parameter& buffer : model.buffers()) std::erase(names, buffer.name);
+  return names;
 }
 
 }  // namespace sixfold

@@ -62,5 +62,7 @@ int context_tokens_of(const ModelConfig& config, int asked, int around);
 /// same name and shape, but those of the output only if it has the same labels or tokens. Logs which weights of
 /// `model` keep their initial values. Throws an input error if none are the same.
 void load_common_weights(const std::string& folder, Transformer& model);
+/// The names of the weights that a new model of this config does not get by it.
+std::vector<std::string> weights_not_in(const std::string& folder, const ModelConfig& config);
 
 }  // namespace sixfold

@@ -49,10 +49,14 @@ std::vector<std::string> chosen_of_tokenizer(const TokenizerOptions& tokenizer,
 }  // namespace
 
 std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelGroups& defaults,
-                                         const StartOptions& start) {
+                                         const TrainingGroups& run) {
   std::vector<std::string> advice;
   const ModelOptions &model = groups.model, &default_model = defaults.model;
-  if (!start.model.empty()) {
+  if (!run.tokenizers_from().empty())
+    for (const std::string& key : chosen_of_tokenizer(groups.tokenizer, defaults.tokenizer))
+      advice.push_back(fmt::format("tokenizer.{} has no effect together with {}.model, whose tokenizer is used",
+                                   key, run.start.model.empty() ? "teacher" : "start"));
+  if (!run.start.model.empty()) {
     if (to_json(write_options(groups.generation)) != to_json(write_options(defaults.generation)))
       advice.emplace_back(
           "generation has no effect together with start.model, whose generation settings are used");
@@ -62,9 +66,6 @@ std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelG
     for (const std::string& key : chosen_architecture(model, default_model))
       advice.push_back(
           fmt::format("model.{} has no effect together with start.model, whose architecture is used", key));
-    for (const std::string& key : chosen_of_tokenizer(groups.tokenizer, defaults.tokenizer))
-      advice.push_back(
-          fmt::format("tokenizer.{} has no effect together with start.model, whose tokenizer is used", key));
   } else if (model.preset() != default_model.preset()) {
     ModelOptions preset(model.preset());
     if (!default_model.has_encoder()) preset.encoder_layers = 0;

@@ -77,7 +77,7 @@ ModelGroups model_groups(const Options& o) {
 /// Returns warnings about settings of these groups that have no effect together with others, one sentence each.
 /// `defaults`: what the groups contain if nothing is set.
 std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelGroups& defaults,
-                                         const StartOptions& start);
+                                         const TrainingGroups& run);
 
 /// Returns warnings about the generation settings `without_effect` (none: all) that were chosen although the
 /// task does not use them. `why`: "a classifier generates no text".
@@ -89,7 +89,7 @@ std::vector<std::string> advice_on_generation(const ModelGroups& groups, const M
 /// The advice of both for a model without a decoder.
 template <class Options>
 std::vector<std::string> advice_on_encoder(const Options& o, const Options& defaults, std::string_view why) {
-  std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o.start);
+  std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o);
   for (std::string& more : advice_on_generation(model_groups(o), model_groups(defaults), o.start, {}, why))
     advice.push_back(std::move(more));
   return advice;

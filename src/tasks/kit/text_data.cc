@@ -16,8 +16,9 @@ namespace {
 
 Tokenizers tokenizers_of(const TaskStart& start, const TextRequest& request) {
   if (!request.tokenizer) return {};
-  if (start.model.empty()) return make_tokenizer(*request.tokenizer, request.training_text(), request.side);
-  Tokenizers tokenizers = load_text_tokenizers(start.model);
+  const std::string& folder = start.model.empty() ? request.tokenizers_from : start.model;
+  if (folder.empty()) return make_tokenizer(*request.tokenizer, request.training_text(), request.side);
+  Tokenizers tokenizers = load_text_tokenizers(folder);
   if (!tokenizers.joint) tokenizers = {tokenizers.source, tokenizers.source, true};
   return tokenizers;
 }
@@ -28,7 +29,7 @@ std::string settings_of(const TaskStart& start, const TextRequest& request) {
   if (!request.tokenizer) return request.settings;
   std::string given;
   TokenizerOptions trained = *request.tokenizer;
-  if (request.starts_from_model || !trained.source.empty()) {
+  if (!request.tokenizers_from.empty() || !trained.source.empty()) {
     given = tokenizers_of(start, request).source->hash();
     trained = {};
   }
@@ -105,7 +106,8 @@ StoredText read_stored_text(const TaskStart& start, const TextRequest& request) 
 }
 
 StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& data,
-                                 const TokenizerOptions& tokenizer, bool starts_from_model, TextSide side) {
+                                 const TokenizerOptions& tokenizer, const std::string& tokenizers_from,
+                                 TextSide side) {
   const auto training_text = [&]() -> TextReader {
     return [&](const auto& use) {
       DocumentReader reader(data.train, data.unit, data.invalid_utf8);
@@ -127,11 +129,11 @@ StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& 
   };
   // Only SentencePiece tells the two apart: what others have encoded remains valid.
   const bool keeps_spaces =
-      side == TextSide::exact && (starts_from_model || tokenizer.kind == TokenizerKind::sentencepiece);
+      side == TextSide::exact && (!tokenizers_from.empty() || tokenizer.kind == TokenizerKind::sentencepiece);
   return read_stored_text(
       start, {.files = {data.train, data.valid},
               .tokenizer = tokenizer,
-              .starts_from_model = starts_from_model,
+              .tokenizers_from = tokenizers_from,
               .side = side,
               .settings = fmt::format("invalid_utf8 {}, unit {}{}", name_of_enum(data.invalid_utf8),
                                       name_of_enum(data.unit), keeps_spaces ? ", spaces kept" : ""),

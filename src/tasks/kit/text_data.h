@@ -16,7 +16,7 @@ namespace sixfold {
 struct TextRequest {
   DataFiles files;
   std::optional<TokenizerOptions> tokenizer;  ///< nothing: the data has no text
-  bool starts_from_model = false;             ///< the tokenizer is that of start.model
+  std::string tokenizers_from;                ///< `TrainingGroups::tokenizers_from`
   TextSide side = TextSide::source;           ///< of all text
   std::string settings;                       ///< describes what else determines the encoded text
   /// Returns a reader of the training text, to train a tokenizer on.
@@ -63,7 +63,8 @@ inline void visit(OptionVisitor& v, TextDataOptions& o) {
 
 /// The same for text whose sequences are whole texts. `side`: as the task's facade will encode texts.
 StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& data,
-                                 const TokenizerOptions& tokenizer, bool starts_from_model, TextSide side);
+                                 const TokenizerOptions& tokenizer, const std::string& tokenizers_from,
+                                 TextSide side);
 
 /// `check_text` of such text.
 std::vector<Finding> check_documents(const TextDataOptions& data, const std::atomic<int>* stop);

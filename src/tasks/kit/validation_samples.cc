@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/attention_weights.h"
+#include "text/language_tokens.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -49,8 +50,9 @@ ValidationSample sample_of(std::string input, std::string_view output, std::stri
 
 void add_cross_attention(const Transformer& model, const Tokenizers& tokenizers, const PairLayout& layout,
                          std::span<ValidationSample> samples, const std::shared_ptr<Arena>& arena) {
+  const LanguageTokens languages(*tokenizers.source);
   for (ValidationSample& sample : samples) {
-    const Ids source = layout.source(tokenizers.source->encode(sample.input), tokenizers.source->eos());
+    const Ids source = layout.source(languages.encode(sample.input), tokenizers.source->eos());
     Ids target = layout.target(tokenizers.target->encode(sample.reference));
     target.push_back(tokenizers.target->eos());
     if (std::max(source.size(), target.size()) > most_tokens) continue;

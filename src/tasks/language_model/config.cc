@@ -69,7 +69,7 @@ void validate(const LanguageModelOptions& o) {
 
 std::vector<std::string> advice_for(const LanguageModelOptions& o) {
   const LanguageModelOptions defaults;
-  std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o.start);
+  std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o);
   constexpr std::string_view of_translation[] = {"beam_size", "length_factor", "length_offset", "at_longest"};
   for (std::string& more :
        advice_on_generation(model_groups(o), model_groups(defaults), o.start, of_translation,

@@ -19,7 +19,7 @@ namespace {
 StoredText read_text(const LanguageModelOptions& options, const TaskStart& start) {
   if (!start.model.empty())
     require_task(load_model_config(start.model), LanguageModelSettings::network, start.model);
-  return read_stored_documents(start, options.data, options.tokenizer, !options.start.model.empty(),
+  return read_stored_documents(start, options.data, options.tokenizer, options.tokenizers_from(),
                                TextSide::exact);
 }
 

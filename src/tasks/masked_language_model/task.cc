@@ -52,6 +52,9 @@ class MaskedLanguageModelTask : public Task {
   const Dataset& training_data() const override { return train_; }
   const Dataset* validation_data() const override { return valid_ ? &*valid_ : nullptr; }
 
+  std::vector<std::string> new_weights(const std::string& folder) const override {
+    return weights_not_in(folder, config_);
+  }
   void start_from(const std::string& folder, Transformer& model) const override {
     load_common_weights(folder, model);
   }
@@ -102,7 +105,7 @@ bool MaskedLanguageModelConfig::is_data_file(std::string_view name) const {
 std::unique_ptr<Task> MaskedLanguageModelConfig::open(const TaskStart& start) const {
   return std::make_unique<MaskedLanguageModelTask>(
       options_, start,
-      read_stored_documents(start, options_.data, options_.tokenizer, !options_.start.model.empty(),
+      read_stored_documents(start, options_.data, options_.tokenizer, options_.tokenizers_from(),
                             TextSide::source));
 }
 

@@ -69,17 +69,23 @@ void validate(const TranslationOptions& o) {
                                   std::pair("target_language", o.data.target_language)})
     require(code.empty() || is_model_language(code),
             "data.{}: '{}' is not the code of a language, such as de or pt-BR", key, code);
-  require(!o.start.model.empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
+  for (const std::string& pair : o.data.languages)
+    require(language_pair(pair).has_value(), "data.languages: '{}' does not name two languages, as en-de does",
+            pair);
+  require(o.data.languages.empty() || (o.data.source_language.empty() && o.data.target_language.empty()),
+          "data.languages: says the languages of each text; leave out data.source_language and "
+          "data.target_language");
+  require(!o.tokenizers_from().empty() || o.model.tied_embeddings != TiedEmbeddings::all || o.tokenizer.joint,
           "model.tied_embeddings: 'all' needs a joint vocabulary; choose 'decoder' or 'none', or set "
           "tokenizer.joint");
-  if (o.data.subword_sampling > 0 && o.start.model.empty() && o.tokenizer.source.empty())
+  if (o.data.subword_sampling > 0 && o.tokenizers_from().empty() && o.tokenizer.source.empty())
     SubwordSampler::require_kind(o.tokenizer.kind);
   validate_metrics(o.validation);
 }
 
 std::vector<std::string> advice_for(const TranslationOptions& o) {
   const TranslationOptions defaults;
-  return advice_on_model(model_groups(o), model_groups(defaults), o.start);
+  return advice_on_model(model_groups(o), model_groups(defaults), o);
 }
 
 }  // namespace sixfold

@@ -39,6 +39,8 @@ struct ParallelDataOptions : BatchOptions {
   double capitals = 0, noise = 0;
   bool allow_unknown = false;
   std::string source_language, target_language;
+  std::vector<std::string> languages;
+  double temperature = 1;
 };
 
 inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
@@ -87,6 +89,16 @@ inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
           "code of the language of the sources, such as en or pt-BR, which is kept with the model and chooses "
           "the texts of .tmx files");
   v.field("target_language", o.target_language, "code of the language of the targets");
+  v.field(
+      "languages", o.languages,
+      "one model for several languages: for each text of train, and for that of valid in the same place, the "
+      "languages of its sources and targets, such as en-de; a token before each source says into which "
+      "language it is translated");
+  v.field(
+      "temperature", o.temperature,
+      "of several texts, use the pairs of smaller ones more often: an epoch has (largest / size) ^ (1 - 1 / "
+      "temperature) times a text of that size (usual 2 to 5); 1: each pair once",
+      between(1, 1000));
   visit(v, static_cast<BatchOptions&>(o));
 }
 

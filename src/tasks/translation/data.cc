@@ -24,10 +24,35 @@ namespace {
 
 /// The settings that choose the pairs of TMX files; empty if there are none of these.
 std::string languages_of_pairs(const std::vector<CorpusFiles>& files) {
-  const auto memory = std::ranges::find_if(files, [](const CorpusFiles& text) { return is_tmx(text.tsv); });
-  return memory == files.end()
-             ? ""
-             : fmt::format(", from {} into {}", memory->source_language, memory->target_language);
+  std::string words, known;
+  for (const CorpusFiles& text : files) {
+    if (is_tmx(text.tsv)) {
+      std::string these = fmt::format(", from {} into {}", text.source_language, text.target_language);
+      if (these != known) words += known = std::move(these);
+    }
+    if (!text.first_word.empty()) words += " " + text.first_word;
+  }
+  return words;
+}
+
+/// The tokens with which sources begin, each once.
+std::vector<std::string> first_words(const std::vector<std::string>& languages) {
+  std::vector<std::string> words;
+  for (const std::string& pair : languages)
+    if (const std::string word = target_token(language_pair(pair)->target);
+        std::ranges::count(words, word) == 0)
+      words.push_back(word);
+  return words;
+}
+
+/// Throws an input error unless the tokenizer has these tokens.
+void require_tokens(const Tokenizer& tokenizer, const std::vector<std::string>& words) {
+  const std::vector<std::string> known = tokenizer.language_tokens();
+  for (const std::string& word : words)
+    require(std::ranges::count(known, word) > 0,
+            "data.languages: the tokenizer has no token {}{}; let the run make its own tokenizer, or add the "
+            "token to tokenizer.user_defined_symbols of the run that makes it",
+            word, known.empty() ? "" : ", only " + join(known));
 }
 
 /// Returns a reader of one side of the training text, to train a tokenizer on.
@@ -52,14 +77,26 @@ TextReader side_of(const std::vector<CorpusFiles>& files, const TranslationOptio
 
 Tokenizers tokenizers_of(const TranslationOptions& options, const TaskStart& start,
                          const std::vector<CorpusFiles>& files) {
-  if (!start.model.empty()) return load_text_tokenizers(start.model);
-  return make_tokenizers(options.tokenizer, side_of(files, options, start, true),
-                         side_of(files, options, start, false));
+  const std::string& folder = start.model.empty() ? options.tokenizers_from() : start.model;
+  const std::vector<std::string> words = first_words(options.data.languages);
+  if (!folder.empty()) {
+    Tokenizers tokenizers = load_text_tokenizers(folder);
+    require_tokens(*tokenizers.source, words);
+    return tokenizers;
+  }
+  TokenizerOptions how = options.tokenizer;
+  if (how.source.empty())
+    for (const std::string& word : words)
+      if (std::ranges::count(how.user_defined_symbols, word) == 0) how.user_defined_symbols.push_back(word);
+  Tokenizers tokenizers =
+      make_tokenizers(how, side_of(files, options, start, true), side_of(files, options, start, false));
+  require_tokens(*tokenizers.source, words);
+  return tokenizers;
 }
 
 std::optional<Tokenizers> given_tokenizers(const TranslationOptions& options, const TaskStart& start) {
   const TokenizerOptions& named = options.tokenizer;
-  if (options.start.model.empty() && named.source.empty() && named.target.empty()) return std::nullopt;
+  if (options.tokenizers_from().empty() && named.source.empty() && named.target.empty()) return std::nullopt;
   return tokenizers_of(options, start, {});
 }
 
@@ -143,9 +180,21 @@ void require_known(const CorpusReport& report) {
             100 * share, side);
 }
 
+/// How often an epoch uses each text, so that its share is as its size to the power 1 / temperature
+/// (Arivazhagan et al. 2019), and the largest is used once.
+std::vector<double> weights_at(double temperature, const std::vector<int64_t>& pairs) {
+  const auto largest = static_cast<double>(std::ranges::max(pairs));
+  std::vector<double> weights;
+  for (const int64_t size : pairs)
+    weights.push_back(size == 0 ? 1 : std::pow(largest / static_cast<double>(size), 1 - 1 / temperature));
+  return weights;
+}
+
 void read_training_text(TranslationData& result, const TranslationOptions& options, const TaskStart& start) {
   const auto files = training_files(options.data);
   const ParallelDataOptions& data = options.data;
+  require(data.weights.empty() || data.temperature == 1,
+          "data.temperature: data.weights says how often each text is used; leave one of them out");
   require(data.weights.empty() || data.weights.size() == files.size(),
           "data.weights has {}, but data.train {}; give one weight for each text",
           counted(data.weights.size(), "weight"), counted(files.size(), "text"));
@@ -167,18 +216,20 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   } else {
     require_regular_files(files);
     result.tokenizers = tokenizers_of(options, start, files);
-    TokenStoreOptions how{.encode = {data.max_length, data.max_ratio, start.threads, result.layout},
-                          .invalid = data.invalid_utf8,
-                          .drop_repeats = data.repeats == Repeats::drop,
-                          .made = made_pairs(options),
-                          .settings = settings,
-                          .stop = start.stop};
+    TokenStoreOptions how{
+        .encode = {data.max_length, data.max_ratio, start.threads, result.layout, !data.languages.empty()},
+        .invalid = data.invalid_utf8,
+        .drop_repeats = data.repeats == Repeats::drop,
+        .made = made_pairs(options),
+        .settings = settings,
+        .stop = start.stop};
     if (start.resumed) how.expected_hash = start.resumed->training;
     result.record = write_token_store(store, files, result.tokenizers, how);
   }
   if (!data.allow_unknown && !start.resumed) require_known(result.record.report);
   trim_memory();
-  result.train = map_token_store(store, data.weights);
+  result.train = map_token_store(
+      store, data.temperature == 1 ? data.weights : weights_at(data.temperature, result.record.pairs));
   for (size_t i = 0; i < data.weights.size(); ++i) {
     const int64_t pairs = result.record.pairs[i];
     if (data.weights[i] > 0 && pairs > 0 && std::llround(data.weights[i] * static_cast<double>(pairs)) == 0)
@@ -217,12 +268,28 @@ TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOp
   auto settings = settings_of<TranslationSettings>(config);
   if (!data.source_language.empty()) settings.source_language = data.source_language;
   if (!data.target_language.empty()) settings.target_language = data.target_language;
+  if (!data.languages.empty()) {
+    settings.directions.clear();
+    for (const std::string& pair : data.languages)
+      if (std::ranges::count(settings.directions, pair) == 0) settings.directions.push_back(pair);
+  }
   return settings;
 }
 
 std::vector<CorpusFiles> files_of(const ParallelDataOptions& data, const std::vector<std::string>& names,
                                   const std::string& key) {
-  return corpus_files(names, key, data.source_language, data.target_language);
+  if (data.languages.empty()) return corpus_files(names, key, data.source_language, data.target_language);
+  const LanguagePair first = *language_pair(data.languages.front());
+  std::vector<CorpusFiles> files = corpus_files(names, key, first.source, first.target);
+  require(names.empty() || files.size() == data.languages.size(),
+          "data.languages has {}, but {} {}; give the languages of each text",
+          counted(data.languages.size(), "pair"), key, counted(files.size(), "text"));
+  for (size_t i = 0; i < files.size(); ++i) {
+    const LanguagePair pair = *language_pair(data.languages[i]);
+    if (is_tmx(files[i].tsv)) files[i].source_language = pair.source, files[i].target_language = pair.target;
+    files[i].first_word = target_token(pair.target);
+  }
+  return files;
 }
 
 std::vector<CorpusFiles> training_files(const ParallelDataOptions& data) {
@@ -254,7 +321,16 @@ TranslationData read_translation_data(const TranslationOptions& options, const T
   TranslationData result;
   if (!start.model.empty()) {
     require_model_folder(start.model);
-    require_task(load_model_config(start.model), TranslationSettings::network, start.model);
+    const ModelConfig config = load_model_config(start.model);
+    require_task(config, TranslationSettings::network, start.model);
+    const auto settings = settings_of<TranslationSettings>(config);
+    require(settings.language_token.empty() || options.data.languages.empty(),
+            "data.languages: {} chooses its languages by other tokens; give data.source_language and "
+            "data.target_language",
+            start.model);
+    require(settings.directions.empty() || !options.data.languages.empty(),
+            "data.languages: {} translates {}; say which languages each text of data.train has", start.model,
+            join(settings.directions));
   }
   std::optional<KeptText> valid;
   if (!options.data.valid.empty()) valid = validation_text(options, start);
@@ -262,9 +338,10 @@ TranslationData read_translation_data(const TranslationOptions& options, const T
   if (valid) {
     Corpus& corpus = valid->corpus;
     result.valid_hash = valid->hash();
-    result.valid = encode_corpus(
-        corpus.text, result.tokenizers,
-        {options.data.max_length, options.data.max_ratio, start.threads, result.layout}, corpus.report);
+    result.valid = encode_corpus(corpus.text, result.tokenizers,
+                                 {options.data.max_length, options.data.max_ratio, start.threads, result.layout,
+                                  !options.data.languages.empty()},
+                                 corpus.report);
     log_info("validation text: {}", corpus.report.describe());
     result.valid_text = std::move(corpus.text);
   }

@@ -27,6 +27,10 @@ struct TranslationSettings {
   /// How the token of a language is written, with its code in place of `*`: "__*__". It stands before a source,
   /// for the language of it, and before a target. Empty: there are no such tokens.
   std::string language_token;
+  /// The pairs of languages that a model was trained for whose sources begin with a token such as >>de<<, which
+  /// says into which language they are translated (Johnson et al. 2017, "Google's Multilingual Neural Machine
+  /// Translation System"): "en-de". Empty: it was trained for one pair, or has other tokens.
+  std::vector<std::string> directions = {};
   /// The weights of `confidence_features` (tasks/translation/confidence.h), fitted to the model, after a
   /// constant; empty: they have not been fitted.
   std::vector<double> confidence = {};
@@ -44,11 +48,17 @@ inline void visit(OptionVisitor& v, TranslationSettings& o) {
   v.field("language_token", o.language_token,
           "how the tokens are written that stand before sources and targets, with the code of the language in "
           "place of the *; empty: there are none");
+  v.field("directions", o.directions,
+          "pairs of languages, such as en-de, of a model whose sources begin with the token of the language of "
+          "their translation, such as >>de<<; empty: it has one pair, or none that is known");
   v.field(
       "confidence", o.confidence,
       "weights of what the confidence of a translation is computed from, after a constant; empty: not fitted",
       between(-1e12, 1e12));
 }
+
+/// The token with which sources begin that are translated into a language: ">>de<<".
+inline std::string target_token(const std::string& language) { return ">>" + language + "<<"; }
 
 /// Whether a text is the code of a language as models have them, such as de, pt-BR, de_DE and deu_Latn.
 inline bool is_model_language(std::string text) {
@@ -64,6 +74,9 @@ inline void validate(const TranslationSettings& o) {
             "'{}' is not the code of a language, such as de or pt-BR", language);
   require(o.language_token.empty() || std::ranges::count(o.language_token, '*') == 1,
           "language_token: '{}' must have one *, in place of the code of a language", o.language_token);
+  for (const std::string& direction : o.directions)
+    require(language_pair(direction).has_value(), "directions: '{}' does not name two languages, as en-de does",
+            direction);
 }
 
 /// The tokens of the languages that a model reads and writes by `TranslationSettings::language_token`, by their

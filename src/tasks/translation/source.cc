@@ -15,7 +15,7 @@ namespace {
 /// The token that selects a target language, or nothing for an empty string.
 std::string language_token(const Tokenizer& tokenizer, const std::string& language) {
   if (language.empty()) return {};
-  std::string token = fmt::format(">>{}<<", language);
+  std::string token = target_token(language);
   const auto known = tokenizer.language_tokens();
   require(!known.empty(),
           "target language {}: the model has no language tokens; it translates into one language only",
@@ -32,14 +32,27 @@ void EncodedLine::warn(const std::string& place) const {
     log_warning("{}: has {} tokens and was cut to the first {}", place, tokens + tokens_cut, tokens);
 }
 
-SourceEncoder::SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, const std::string& language)
-    : tokenizer_(tokenizer), layout_(std::move(layout)), language_token_(language_token(tokenizer, language)) {}
+SourceEncoder::SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, const std::string& language,
+                             std::string directions)
+    : tokenizer_(tokenizer),
+      layout_(std::move(layout)),
+      language_token_(language_token(tokenizer, language)),
+      directions_(std::move(directions)) {
+  if (!directions_.empty()) tokens_.emplace(tokenizer);
+}
 
 EncodedLine SourceEncoder::encode(const std::string& line, int longest) const {
   EncodedLine encoded;
   if (!has_visible_character(replace_invalid_utf8(line))) return encoded;
-  encoded.ids = tokenizer_.encode(language_token_ + line);
+  encoded.ids = !tokens_                  ? tokenizer_.encode(language_token_ + line)
+                : language_token_.empty() ? tokens_->encode(line)
+                                          : tokens_->encode(language_token_, line);
   if (encoded.ids.empty()) return encoded;
+  require(
+      directions_.empty() || tokenizer_.is_language_token(encoded.ids.front()),
+      "the target language is not given, and a line does not begin with its token, such as >>de<<; the model "
+      "translates {}",
+      directions_);
   if (const auto most = static_cast<size_t>(longest); encoded.ids.size() > most) {
     encoded.tokens_cut = encoded.ids.size() - most;
     encoded.ids.resize(most);
@@ -49,14 +62,37 @@ EncodedLine SourceEncoder::encode(const std::string& line, int longest) const {
   return encoded;
 }
 
+namespace {
+
+/// Throws an input error unless a model was trained to translate between these languages, as far as they are
+/// given.
+void require_direction(const TranslationSettings& settings, const std::string& source,
+                       const std::string& target) {
+  const std::string known = join(settings.directions);
+  require(!target.empty() || source.empty(),
+          "the source language is given, and the target language is not; the model translates {}", known);
+  require(target.empty() || std::ranges::any_of(settings.directions,
+                                                [&](const std::string& direction) {
+                                                  const auto pair = language_pair(direction);
+                                                  return pair->target == target &&
+                                                         (source.empty() || pair->source == source);
+                                                }),
+          "the model does not translate {}into {}; it translates {}", source.empty() ? "" : source + " ",
+          target, known);
+}
+
+}  // namespace
+
 SourceEncoder source_encoder(const ModelConfig& config, const Tokenizer& tokenizer,
                              const TranslateOptions& options) {
   auto settings = settings_of<TranslationSettings>(config);
   const bool by_tokens = !settings.language_token.empty();
-  if (by_tokens || !options.source_language.empty())
+  if (!settings.directions.empty())
+    require_direction(settings, options.source_language, options.target_language);
+  else if (by_tokens || !options.source_language.empty())
     settings = with_languages(settings, options.source_language, by_tokens ? options.target_language : "");
   return {tokenizer, layout_of(settings, config.generation, tokenizer),
-          by_tokens ? "" : options.target_language};
+          by_tokens ? "" : options.target_language, join(settings.directions)};
 }
 
 }  // namespace sixfold

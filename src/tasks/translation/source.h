@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/config.h"
 #include "tasks/translation/translation.h"
+#include "text/language_tokens.h"
 #include "text/pair_layout.h"
 #include "text/tokenizer.h"
 
@@ -25,10 +27,12 @@ class SourceEncoder {
  public:
   /// `language`: "deu" puts the token >>deu<< before each line; empty: no token is put there. Throws an input
   /// error that lists the languages if the model does not have this one. The tokenizer must outlive the
-  /// encoder.
-  SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, const std::string& language);
+  /// encoder. `directions`: those of a model each of whose sources needs such a token; empty: of none.
+  SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, const std::string& language,
+                std::string directions = {});
 
-  /// At most `longest` tokens are kept, not counting those around the text.
+  /// At most `longest` tokens are kept, not counting those around the text. Throws an input error for a line
+  /// that lacks the token of its target language.
   EncodedLine encode(const std::string& line, int longest) const;
   /// The number of tokens at the start and at the end of each line that belong to no word of it.
   size_t prefix() const { return layout_.source_start.size() + (language_token_.empty() ? 0 : 1); }
@@ -38,7 +42,8 @@ class SourceEncoder {
  private:
   const Tokenizer& tokenizer_;
   PairLayout layout_;
-  std::string language_token_;
+  std::string language_token_, directions_;
+  std::optional<LanguageTokens> tokens_;  // if there are directions
 };
 
 /// The encoder of a model for the languages in `options`. Throws an input error if the model has not got them.

@@ -31,8 +31,8 @@ ModelConfig config_of(const TranslationOptions& options, const std::string& from
     config.generation.forced_first_token =
         layout_of(settings, config.generation, *tokenizers.source).target_language;
   require(config.tied_embeddings != TiedEmbeddings::all || tokenizers.joint,
-          "model.tied_embeddings: 'all' needs a joint vocabulary; set it to decoder or none, or "
-          "tokenizer.joint to true");
+          "model.tied_embeddings: 'all' needs a joint vocabulary; set it to decoder or none{}",
+          options.tokenizers_from().empty() ? ", or tokenizer.joint to true" : "");
   return config;
 }
 
@@ -137,6 +137,7 @@ void describe_translation(const ModelConfig& model, const InfoLine& line) {
   const auto settings = settings_of<TranslationSettings>(model);
   if (!settings.source_language.empty() && !settings.target_language.empty())
     line("translates", fmt::format("{} to {}", settings.source_language, settings.target_language));
+  if (!settings.directions.empty()) line("translates", join(settings.directions));
   line("search", describe_search(model.generation));
   line("aligns",
        fmt::format("words by decoder layer {} of 0 to {}", model.alignment_layer(), model.decoder_layers - 1));
@@ -155,16 +156,29 @@ OptionNode TranslationConfig::read_stored(OptionNode stored) const {
 
 std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop) const {
   const ParallelDataOptions& data = options_.data;
-  return check_parallel({.train = training_files(data),
-                         .valid = files_of(data, data.valid, "data.valid"),
-                         .test = files_of(data, data.test, "data.test"),
-                         .invalid = data.invalid_utf8,
-                         .languages = {data.source_language, data.target_language},
-                         .tokenizers = given_tokenizers(options_),
-                         .drops_repeats = data.repeats == Repeats::drop,
-                         .max_ratio = data.max_ratio,
-                         .max_length = data.max_length,
-                         .stop = stop});
+  const std::vector<CorpusFiles> train = training_files(data), valid = files_of(data, data.valid, "data.valid"),
+                                 test = corpus_files(data.test, "data.test", data.source_language,
+                                                     data.target_language);
+  const auto check = [&](const std::vector<CorpusFiles>& training, const std::vector<CorpusFiles>& validation,
+                         const LanguagePair& languages) {
+    return check_parallel({.train = training,
+                           .valid = validation,
+                           .test = test,
+                           .invalid = data.invalid_utf8,
+                           .languages = {languages.source, languages.target},
+                           .tokenizers = given_tokenizers(options_),
+                           .drops_repeats = data.repeats == Repeats::drop,
+                           .max_ratio = data.max_ratio,
+                           .max_length = data.max_length,
+                           .stop = stop});
+  };
+  if (data.languages.empty()) return check(train, valid, {data.source_language, data.target_language});
+  std::vector<Finding> all;
+  for (size_t i = 0; i < train.size(); ++i)
+    for (Finding& finding :
+         check({train[i]}, valid.empty() ? valid : std::vector{valid[i]}, *language_pair(data.languages[i])))
+      all.push_back(std::move(finding));
+  return all;
 }
 
 bool TranslationConfig::is_data_file(std::string_view name) const { return is_token_store_file(name); }

@@ -16,6 +16,7 @@
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
 #include "tasks/translation/commands/commands.h"
+#include "tasks/translation/commands/translation_writer.h"
 #include "tasks/translation/settings.h"
 #include "tasks/translation/source.h"
 
@@ -80,7 +81,7 @@ void add_confidence(CLI::App& app) {
       ->type_name("MODEL")
       ->required();
   add_field_options(command, OptionVisitor::Walk(settings->languages),
-                    {.only = {"source_language", "target_language"}});
+                    {.only = {"source_language", "target_language"}, .flags = language_flags});
   for (const char* name : {"--source-language", "--target-language"})
     command.get_option(name)->type_name("CODE");
   add_invalid_utf8_option(command, settings->invalid);

@@ -288,7 +288,8 @@ void add_translate(CLI::App& app) {
                   "translate only this part of the input, such as 3/16, into the folder OUTPUT.parts; when all "
                   "parts are done, the same command without --part joins them")
       ->type_name("I/N");
-  add_field_options(command, OptionVisitor::Walk(settings->options), {.except = {"sample"}});
+  add_field_options(command, OptionVisitor::Walk(settings->options),
+                    {.except = {"sample"}, .flags = language_flags});
   add_field_options(command, OptionVisitor::Walk(settings->options), {.only = {"sample"}, .switches = true});
   command.get_option("--shortlist")->type_name("FILE");
   command.get_option("--split-sentences")->type_name("LANGUAGE");

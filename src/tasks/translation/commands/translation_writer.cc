@@ -119,7 +119,8 @@ void add_writer_options(CLI::App& command, WriterOptions& options) {
 
 void add_scoring_options(CLI::App& command, TranslateOptions& options) {
   add_field_options(command, OptionVisitor::Walk(options),
-                    {.only = {"batch_tokens", "max_source_length", "source_language", "target_language"}});
+                    {.only = {"batch_tokens", "max_source_length", "source_language", "target_language"},
+                     .flags = language_flags});
   for (const char* name : {"--source-language", "--target-language"})
     command.get_option(name)->type_name("CODE");
 }

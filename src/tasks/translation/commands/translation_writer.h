@@ -28,6 +28,10 @@ struct WriterOptions {
   ExtraOutputs details;
 };
 
+/// The flags of the languages of a call.
+inline const std::vector<std::pair<std::string_view, std::string>> language_flags{
+    {"source_language", "--source-language,--from"}, {"target_language", "--target-language,--to"}};
+
 /// Adds --format, --token-scores, --alignments, --confidence, --attention and --layer.
 void add_writer_options(CLI::App& command, WriterOptions& options);
 /// Adds --batch-tokens, --max-source-length, --source-language and --target-language, by which given

@@ -13,13 +13,9 @@
 namespace sixfold::serve {
 namespace {
 
-/// The languages of "en-de" or "pt-BR-en".
-std::optional<std::pair<std::string, std::string>> pair_in(const std::string& name) {
-  const size_t source = language_code_length(name);
-  if (source == 0 || source >= name.size() || name[source] != '-') return {};
-  const std::string target = name.substr(source + 1);
-  if (language_code_length(target) != target.size() || target.empty()) return {};
-  return std::pair(name.substr(0, source), target);
+/// Whether the languages of a model are chosen by tokens that are known.
+bool chooses_languages(const TranslationSettings& settings) {
+  return !settings.language_token.empty() || !settings.directions.empty();
 }
 
 /// The name of a model: the given one, or that of the languages of its settings. A model of many languages that
@@ -27,7 +23,7 @@ std::optional<std::pair<std::string, std::string>> pair_in(const std::string& na
 std::string name_of(const ModelSpec& spec, const ModelConfig& config) {
   if (!spec.name.empty()) return spec.name;
   const auto settings = settings_of<TranslationSettings>(config);
-  if (!settings.language_token.empty())
+  if (chooses_languages(settings))
     return settings.source_language.empty() || settings.target_language.empty()
                ? spec.name_or_folder()
                : client_code(settings.source_language) + "-" + client_code(settings.target_language);
@@ -38,8 +34,8 @@ std::string name_of(const ModelSpec& spec, const ModelConfig& config) {
 }
 
 /// The languages that a name has.
-std::pair<std::string, std::string> languages_of(const ModelSpec& spec, const std::string& name) {
-  const auto languages = pair_in(name);
+LanguagePair languages_of(const ModelSpec& spec, const std::string& name) {
+  const auto languages = language_pair(name);
   require(languages.has_value(), "'{}': '{}' does not name two languages, as en-de does; write en-de={}",
           spec.folder, name, spec.folder);
   return *languages;
@@ -49,7 +45,7 @@ std::pair<std::string, std::string> languages_of(const ModelSpec& spec, const st
 ModelSpec checked(const ModelSpec& spec, const ModelConfig& config, const EngineSettings& settings) {
   ModelSpec named = spec;
   named.name = name_of(spec, config);
-  if (settings_of<TranslationSettings>(config).language_token.empty()) languages_of(spec, named.name);
+  if (!chooses_languages(settings_of<TranslationSettings>(config))) languages_of(spec, named.name);
   if (const auto layer = settings.alignment_layer)
     require(*layer >= -config.decoder_layers && *layer < config.decoder_layers,
             "alignment_layer: is {}, but the decoder of {} has layers 0 to {}", *layer, spec.folder,
@@ -72,9 +68,17 @@ void add_new(const std::vector<std::string>& more, std::vector<std::string>& cod
 ServedTranslation::ServedTranslation(const ModelSpec& spec, const EngineSettings& settings)
     : alignment_layer(settings.alignment_layer), translator_(spec.folder, settings.runtime()) {
   name = spec.name;
+  const auto settings_of_task = settings_of<TranslationSettings>(translator_.config());
+  for (const std::string& direction : settings_of_task.directions) {
+    const LanguagePair& pair = pairs_.emplace_back(*language_pair(direction));
+    add_new({pair.source}, sources), add_new({pair.target}, targets);
+    own_codes_[pair.source] = pair.source, own_codes_[pair.target] = pair.target;
+  }
+  if (!pairs_.empty()) return;
   const std::vector<std::string> own = translator_.languages();
   if (own.empty()) {
-    std::tie(source, target) = languages_of(spec, spec.name);
+    const LanguagePair pair = languages_of(spec, spec.name);
+    source = pair.source, target = pair.target;
     sources = {source}, targets = {target};
     const SentenceSplitter known(source);  // throws if ICU does not know the language
     return;
@@ -86,7 +90,7 @@ ServedTranslation::ServedTranslation(const ModelSpec& spec, const EngineSettings
     sources.push_back(unique);
   }
   targets = sources;
-  const auto usual = settings_of<TranslationSettings>(translator_.config());
+  const TranslationSettings& usual = settings_of_task;
   source = known(sources, usual.source_language), target = known(targets, usual.target_language);
   for (const std::string& language : {usual.source_language, usual.target_language})
     require(language.empty() || std::ranges::count(own, language) > 0,
@@ -107,6 +111,23 @@ std::string ServedTranslation::known(const std::vector<std::string>& languages, 
   return has_many_languages() ? spelled_as_in(languages, code) : "";
 }
 
+bool ServedTranslation::translates(const LanguagePair& languages) const {
+  return pairs_.empty() || std::ranges::count(pairs_, languages) > 0;
+}
+
+std::vector<std::string> ServedTranslation::all_languages() const {
+  std::vector<std::string> codes = sources;
+  add_new(targets, codes);
+  return codes;
+}
+
+std::string ServedTranslation::describe_pairs() const {
+  if (pairs_.empty()) return fmt::format("between any two of {}", fmt::join(sources, ", "));
+  std::vector<std::string> words;
+  for (const LanguagePair& pair : pairs_) words.push_back(pair.source + "-" + pair.target);
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 std::string ServedTranslation::own_code(const std::string& code) const {
   const auto own = own_codes_.find(code);
   return own == own_codes_.end() ? "" : own->second;
@@ -121,7 +142,7 @@ std::optional<ServedPair> pair_of(const TranslationModel& model, const std::stri
                                   const std::string& target) {
   ServedPair pair{model, model->known(model->sources, source.empty() ? model->source : source),
                   model->known(model->targets, target.empty() ? model->target : target)};
-  if (pair.source.empty() || pair.target.empty()) return {};
+  if (pair.source.empty() || pair.target.empty() || !model->translates({pair.source, pair.target})) return {};
   return pair;
 }
 
@@ -140,7 +161,8 @@ void ServedTranslation::describe(nlohmann::ordered_json& entry) const {
   entry["kind"] = "translation";
   if (!source.empty()) entry.update({{"source", source}, {"source_name", language_name(source)}});
   if (!target.empty()) entry.update({{"target", target}, {"target_name", language_name(target)}});
-  if (has_many_languages()) entry["languages"] = sources;
+  if (has_many_languages()) entry["languages"] = all_languages();
+  for (const LanguagePair& pair : pairs_) entry["pairs"].push_back(pair.source + "-" + pair.target);
 }
 
 ServedTask served_translation(std::vector<Route> (*routes)(Service& service)) {
@@ -164,9 +186,7 @@ ServedPair required_pair(Service& service, const std::string& source, const std:
   for (const TranslationModel& model : service.models().all_of<ServedTranslation>()) {
     if (!source.empty() && !target.empty())
       if (const auto pair = pair_of(model, source, target)) return *pair;
-    pairs.push_back(model->has_many_languages()
-                        ? fmt::format("{} between {}", model->name, fmt::join(model->sources, " "))
-                        : model->name);
+    pairs.push_back(model->has_many_languages() ? model->name + " " + model->describe_pairs() : model->name);
   }
   throw HttpError(400, fmt::format("There is no model from {} to {}; there {}: {}.", source, target,
                                    pairs.size() == 1 ? "is" : "are", fmt::join(pairs, ", ")));
@@ -175,14 +195,16 @@ ServedPair required_pair(Service& service, const std::string& source, const std:
 std::vector<std::string> source_languages(const Models& models, const std::string& target) {
   std::vector<std::string> codes;
   for (const TranslationModel& model : models.all_of<ServedTranslation>())
-    if (target.empty() || !model->known(model->targets, target).empty()) add_new(model->sources, codes);
+    for (const std::string& source : model->sources)
+      if (target.empty() || pair_of(model, source, target)) add_new({source}, codes);
   return codes;
 }
 
 std::vector<std::string> target_languages(const Models& models, const std::string& source) {
   std::vector<std::string> codes;
   for (const TranslationModel& model : models.all_of<ServedTranslation>())
-    if (source.empty() || !model->known(model->sources, source).empty()) add_new(model->targets, codes);
+    for (const std::string& target : model->targets)
+      if (source.empty() || pair_of(model, source, target)) add_new({target}, codes);
   return codes;
 }
 

@@ -12,7 +12,8 @@
 namespace sixfold::serve {
 
 /// A translation model that is served. Its name has the codes of its languages: "en-de". One that chooses its
-/// languages by tokens translates between any two of them, whatever its name.
+/// languages by tokens translates between those that it was trained for, or, if that is not known, between any
+/// two of them, whatever its name.
 struct ServedTranslation final : ServedModel {
   static constexpr std::string_view task = TranslationSettings::task;
 
@@ -27,6 +28,12 @@ struct ServedTranslation final : ServedModel {
   void describe(nlohmann::ordered_json& entry) const override;
 
   bool has_many_languages() const { return !own_codes_.empty(); }
+  /// Whether it translates from one of `sources` into one of `targets`.
+  bool translates(const LanguagePair& languages) const;
+  /// The codes of `sources` and `targets`, each once.
+  std::vector<std::string> all_languages() const;
+  /// "en-de, de-en", or "between any two of de, en, fr".
+  std::string describe_pairs() const;
   /// The code of one of `sources` or `targets`; else empty. Of many languages it may be given as the model
   /// itself has it, or in another spelling (`client_code`).
   std::string known(const std::vector<std::string>& languages, const std::string& code) const;
@@ -36,6 +43,7 @@ struct ServedTranslation final : ServedModel {
  private:
   Translator translator_;
   std::map<std::string, std::string> own_codes_;  // by those of clients
+  std::vector<LanguagePair> pairs_;  // between which it translates; empty: between any of its languages
 };
 using TranslationModel = std::shared_ptr<const ServedTranslation>;
 

@@ -116,10 +116,9 @@ ServedPair pair_of(Service& service, const Fields& fields) {
     if (!translates) throw HttpError(400, fmt::format("The model {} does not translate.", *name));
     if (const auto pair = serve::pair_of(translates, source.value_or(""), target.value_or(""))) return *pair;
     if (translates->has_many_languages())
-      throw HttpError(400,
-                      fmt::format("The model {} translates between any two of {}; \"source\" and \"target\" "
-                                  "must be among them.",
-                                  *name, fmt::join(translates->sources, ", ")));
+      throw HttpError(
+          400, fmt::format("The model {} translates {}; \"source\" and \"target\" must be among them.", *name,
+                           translates->describe_pairs()));
     throw HttpError(
         400, fmt::format("The model {} translates from {} to {}; leave out \"source\" and \"target\".", *name,
                          translates->source, translates->target));

@@ -1,0 +1,157 @@
+#include "model_folder/folder_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+#include "base/join.h"
+#include "model/int8.h"
+#include "model_folder/config_file.h"
+#include "model_folder/what_is.h"
+
+namespace sixfold {
+namespace {
+
+constexpr std::string_view weight_suffix = ".weight";
+
+/// The name of the linear map of a weight: without ".weight"; empty if it has no such name.
+std::string map_of(const std::string& weight) {
+  return weight.ends_with(weight_suffix) ? weight.substr(0, weight.size() - weight_suffix.size()) : "";
+}
+
+void require_no_others(const SafetensorsFile& file, const std::set<std::string>& wanted) {
+  for (const std::string& name : file.names())
+    require(wanted.contains(name),
+            "{}: tensor '{}' does not belong to this model; copy config and weights from the same model",
+            file.path(), name);
+}
+
+ModelConfig load_folder_config(const std::string& folder) {
+  require_model_folder(folder);
+  return load_config(config_path(folder));
+}
+
+}  // namespace
+
+void require_tensors(const SafetensorsFile& file, std::span<const NamedShape> parameters) {
+  std::set<std::string> wanted;
+  for (const NamedShape& parameter : parameters) {
+    const TensorInfo& tensor = file.at(parameter.name);
+    require(tensor.shape == parameter.shape,
+            "{}: tensor '{}' has the shape [{}], but the model's config needs [{}]", file.path(),
+            parameter.name, join(tensor.shape), join(parameter.shape));
+    wanted.insert(parameter.name);
+    if (tensor.dtype == DType::i8) wanted.insert(scales_of(parameter.name));
+  }
+  require_no_others(file, wanted);
+}
+
+void check_finite(const SafetensorsFile& file, const std::string& name, std::span<const float> values) {
+  const auto bad = std::find_if_not(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+  if (bad != values.end())
+    throw_input_error(
+        "{}: tensor '{}' has the value {} at index {}; the weights are damaged, or their training diverged",
+        file.path(), name, *bad, bad - values.begin());
+}
+
+std::vector<float> values_of(const SafetensorsFile& file, const std::string& name) {
+  const TensorInfo& tensor = file.at(name);
+  require(tensor.dtype != DType::i8,
+          "{}: tensor '{}' is in int8, which supports only decoding; use the model that it was made from",
+          file.path(), name);
+  const bool numbers = tensor.dtype == DType::f32 || tensor.dtype == DType::f64 || tensor.dtype == DType::f16 ||
+                       tensor.dtype == DType::bf16;
+  require(numbers, "{}: tensor '{}' is of type {}; weights must be F32, F64, F16 or BF16, or I8 with scales",
+          file.path(), name, name_of(tensor.dtype));
+  std::vector<float> values = to_floats(tensor);
+  check_finite(file, name, values);
+  return values;
+}
+
+std::string adapter_down(const std::string& weight) { return map_of(weight) + ".lora_A.weight"; }
+std::string adapter_up(const std::string& weight) { return map_of(weight) + ".lora_B.weight"; }
+
+void merge_adapter(std::span<float> weight, std::span<const float> down, std::span<const float> up,
+                   int64_t rank, double scale) {
+  const size_t ranks = static_cast<size_t>(rank), in = down.size() / ranks, out = up.size() / ranks;
+  for (size_t row = 0; row < out; ++row)
+    for (size_t r = 0; r < ranks; ++r) {
+      const float factor = static_cast<float>(scale) * up[row * ranks + r];
+      for (size_t col = 0; col < in; ++col) weight[row * in + col] += factor * down[r * in + col];
+    }
+}
+
+FolderWeights::FolderWeights(const std::string& folder, int above)
+    : config_(load_folder_config(folder)),
+      adapters_(std::exchange(config_.adapters, {})),
+      file_(std::make_shared<const SafetensorsFile>(SafetensorsFile::open(weights_path(folder)))) {
+  file_->verify();
+  if (adapters_.base.empty()) return;
+  const std::string config = config_path(folder);
+  require(above < 8, "{}: adapters.base: a chain of more than 8 folders", config);
+  require(std::filesystem::is_directory(adapters_.base),
+          "{}: adapters.base: there is no folder {}, which has the weights that the adapters change; restore "
+          "it, or write where it is now",
+          config, adapters_.base);
+  base_ = std::make_unique<const FolderWeights>(adapters_.base, above + 1);
+  require(base_->checksum() == adapters_.base_checksum,
+          "{}: adapters.base: {} is not the model that the adapters were trained for; its weights differ",
+          config, adapters_.base);
+}
+
+std::string FolderWeights::checksum() const {
+  const std::string stored = file_->checksum();
+  return stored.empty() ? file_->computed_checksum() : stored;
+}
+
+bool FolderWeights::has_adapter(const std::string& name) const {
+  return adapters_.rank > 0 && file_->find(adapter_down(name));
+}
+
+FolderWeights::File FolderWeights::file_of(const std::string& name) const {
+  if (has_adapter(name)) return nullptr;
+  if (file_->find(name)) return file_;
+  return base_ ? base_->file_of(name) : nullptr;
+}
+
+const std::vector<int64_t>* FolderWeights::find(const std::string& name) const {
+  if (const TensorInfo* tensor = file_->find(name)) return &tensor->shape;
+  return base_ ? base_->find(name) : nullptr;
+}
+
+std::vector<float> FolderWeights::values(const std::string& name) const {
+  std::vector<float> values = base_ && !file_->find(name) ? base_->values(name) : values_of(*file_, name);
+  if (!has_adapter(name)) return values;
+  const std::string down = adapter_down(name), up = adapter_up(name);
+  const auto &down_shape = file_->at(down).shape, &up_shape = file_->at(up).shape;
+  const std::vector<int64_t>& shape = *find(name);
+  const std::vector<int64_t> down_wanted{adapters_.rank, shape.back()},
+      up_wanted{shape.front(), adapters_.rank};
+  require(shape.size() == 2 && down_shape == down_wanted && up_shape == up_wanted,
+          "{}: the adapter of '{}' has the shapes [{}] and [{}], but its config needs [{}] and [{}]",
+          file_->path(), name, join(down_shape), join(up_shape), join(down_wanted), join(up_wanted));
+  merge_adapter(values, values_of(*file_, down), values_of(*file_, up), adapters_.rank, adapters_.scale());
+  return values;
+}
+
+void FolderWeights::require_exactly(std::span<const NamedShape> parameters) const {
+  if (adapters_.rank == 0) return require_tensors(*file_, parameters);
+  std::set<std::string> wanted;
+  for (const auto& [name, shape] : parameters) {
+    const std::vector<int64_t>* const found = find(name);
+    require(found && *found == shape, "{}: tensor '{}' {}, but the model's config needs [{}]", file_->path(),
+            name, found ? fmt::format("has the shape [{}]", join(*found)) : "is missing", join(shape));
+    wanted.insert(name);
+    if (has_adapter(name)) wanted.insert({adapter_down(name), adapter_up(name)});
+  }
+  require_no_others(*file_, wanted);
+}
+
+void FolderWeights::let_go_pages() const {
+  file_->let_go_pages();
+  if (base_) base_->let_go_pages();
+}
+
+}  // namespace sixfold
