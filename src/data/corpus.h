@@ -97,9 +97,10 @@ std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, con
                                       const std::string& source_language = {},
                                       const std::string& target_language = {});
 
-/// The source as it is encoded: behind the first word of its text, if there is one.
+/// The source as it is encoded: behind the first word of its text, if there is one and it is not there already.
 inline std::string encoded_source(const CorpusFiles& files, const std::string& source) {
-  return files.first_word.empty() ? source : files.first_word + " " + source;
+  return files.first_word.empty() || source.starts_with(files.first_word) ? source
+                                                                          : files.first_word + " " + source;
 }
 
 /// The name of a text for messages: "train.en, train.de".

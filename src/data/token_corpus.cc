@@ -24,8 +24,9 @@ struct Block {
 void encode(Block& block, const Tokenizers& tokenizers, const EncodeOptions& options,
             const std::optional<LanguageTokens>& languages) {
   for (int64_t i = 0; i < block.text.size(); ++i) {
-    const std::string& text = block.text.source[static_cast<size_t>(i)];
-    const std::vector<int32_t> source = languages ? languages->encode(text) : tokenizers.source->encode(text);
+    const std::string& line = block.text.source[static_cast<size_t>(i)];
+    const LanguageTokens::Parts parts = languages ? languages->split(line) : LanguageTokens::Parts{{}, line};
+    std::vector<int32_t> source = tokenizers.source->encode(parts.text);
     const std::vector<int32_t> target = tokenizers.target->encode(block.text.target[static_cast<size_t>(i)]);
     const size_t longer = std::max(source.size(), target.size()),
                  shorter = std::min(source.size(), target.size());
@@ -37,6 +38,7 @@ void encode(Block& block, const Tokenizers& tokenizers, const EncodeOptions& opt
                static_cast<double>(longer) > options.max_ratio * static_cast<double>(shorter)) {
       ++block.uneven;
     } else {
+      if (!parts.token.empty()) source.insert(source.begin(), languages->id(parts.token));
       block.source.add(options.layout.source(source, tokenizers.source->eos()));
       block.target.add(options.layout.target(target));
       block.kept.push_back(i);

@@ -25,6 +25,11 @@ void require_together(const NamedConfig& first, const NamedConfig& other) {
        "their tokenizers differ; train them with the same ones (tokenizer.source and tokenizer.target)");
   need(a.eos == b.eos && a.unk == b.unk && a.decoder_start_token == b.decoder_start_token,
        "their start, end or unknown tokens differ");
+  const auto directions = [](const ModelConfig& config) {
+    const OptionNode* const node = config.settings.find_path("directions");
+    return node && !node->children.empty() ? to_json(*node) : "";
+  };
+  need(directions(a) == directions(b), "they are for other pairs of languages");
   need(!b.limits_length() || (a.limits_length() && a.max_positions <= b.max_positions),
        "the second has fewer positions; give it first");
 }

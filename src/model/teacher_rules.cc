@@ -1,5 +1,7 @@
 #include "model/teacher_rules.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "model/config.h"
 
@@ -39,8 +41,16 @@ void require_teaches(const NamedConfig& teacher, const ModelConfig& student) {
           "teacher.model: {} divides images into other patches than the model that is trained", teacher.folder);
   ModelConfig a = c, b = student;
   a.drop_fitted(), b.drop_fitted();
+  const OptionNode *taught = a.settings.find_path("directions"), *wanted = b.settings.find_path("directions");
+  for (const auto& child : wanted ? wanted->children : decltype(wanted->children)()) {
+    const OptionNode& direction = child.second;
+    require(taught && std::ranges::any_of(taught->children,
+                                          [&](const auto& one) { return one.second.text == direction.text; }),
+            "teacher.model: {} does not translate {}, as the model that is trained is to do", teacher.folder,
+            direction.text);
+  }
   for (const std::string& key : differing_keys(a.settings, b.settings))
-    require(list_at(a.settings, key) == list_at(b.settings, key),
+    require(key.starts_with("directions") || list_at(a.settings, key) == list_at(b.settings, key),
             "teacher.model: {} has other {} than the model that is trained; a teacher must read the same "
             "tokens and "
             "predict the same choices",

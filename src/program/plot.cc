@@ -10,6 +10,7 @@
 #include "program/plot/attention.h"
 #include "program/plots.h"
 #include "tasks/image_captioning/config.h"
+#include "tasks/translation/commands/translation_writer.h"
 #include "tasks/translation/settings.h"
 #include "tasks/translation/translator.h"
 #include "text/utf8.h"
@@ -79,7 +80,7 @@ void add_attention(CLI::App& plot) {
       ->type_name("N")
       ->capture_default_str();
   add_field_options(command, OptionVisitor::Walk(settings->languages),
-                    {.only = {"source_language", "target_language"}});
+                    {.only = {"source_language", "target_language"}, .flags = language_flags});
   for (const char* name : {"--source-language", "--target-language"})
     command.get_option(name)->type_name("CODE");
   add_picture_options(command, settings->picture);

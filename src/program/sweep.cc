@@ -115,9 +115,15 @@ void Sweep::require_tokens_in_test(const Training& training) const {
   const OptionNode options = training.config->options();
   const OptionNode* const languages = options.find_path("data.languages");
   if (!languages || languages->children.empty()) return;
+  const auto begins = [&](const std::string& source) {
+    return std::ranges::any_of(languages->children, [&](const auto& pair) {
+      const auto known = language_pair(pair.second.text);
+      return known && source.starts_with(target_token(known->target));
+    });
+  };
   for (size_t i = 0; i < test_.source.size(); ++i)
     require(
-        test_.source[i].starts_with(">>"),
+        test_.source[i].empty() || begins(test_.source[i]),
         "--test: {} trains a model of several languages (data.languages), so that each source must begin with "
         "the token of its target language, such as >>de<<; line {} does not",
         table_.rows[training.row].name, i + 1);

@@ -5,34 +5,41 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "text/tokenizer.h"
 
 namespace sixfold {
 
 /// The tokens such as ">>de<<" of a tokenizer, one of which stands before each source of a model of several
-/// languages and says into which it is translated. The tokenizer must outlive the object.
+/// languages and says into which it is translated.
 class LanguageTokens {
  public:
   /// Takes time linear in the vocabulary.
-  explicit LanguageTokens(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {
+  explicit LanguageTokens(const Tokenizer& tokenizer) {
     for (int32_t id = 0; id < tokenizer.vocab_size(); ++id)
       if (tokenizer.is_language_token(id)) ids_.emplace(tokenizer.token_text(id), id);
   }
-  /// The ids of a source behind such a token, ">>de<<". An unknown token is left out.
-  std::vector<int32_t> encode(std::string_view token, std::string_view text) const {
-    std::vector<int32_t> ids = tokenizer_.encode(text);
-    if (const auto found = ids_.find(token); found != ids_.end()) ids.insert(ids.begin(), found->second);
-    return ids;
+  /// The token that a source begins with, or an empty text, and the text behind it.
+  struct Parts {
+    std::string_view token, text;
+  };
+  Parts split(std::string_view source) const {
+    constexpr std::string_view spaces = " \t";
+    const size_t begin = source.find_first_not_of(spaces);
+    const size_t end =
+        begin != source.npos && source.substr(begin).starts_with(">>") ? source.find("<<", begin) : source.npos;
+    if (end == source.npos || !ids_.contains(source.substr(begin, end + 2 - begin))) return {{}, source};
+    const size_t text = source.find_first_not_of(spaces, end + 2);
+    return {source.substr(begin, end + 2 - begin), text == source.npos ? "" : source.substr(text)};
   }
-  /// The ids of a source that begins with such a token and a space.
-  std::vector<int32_t> encode(std::string_view text) const {
-    const size_t end = text.find(' ');
-    if (end == text.npos || !ids_.contains(text.substr(0, end))) return tokenizer_.encode(text);
-    return encode(text.substr(0, end), text.substr(end + 1));
+  /// The id of such a token. Throws an input error if the tokenizer has not got it.
+  int32_t id(std::string_view token) const {
+    const auto found = ids_.find(token);
+    require(found != ids_.end(), "the vocabulary has no token {}", token);
+    return found->second;
   }
 
  private:
-  const Tokenizer& tokenizer_;
   std::map<std::string, int32_t, std::less<>> ids_;
 };
 

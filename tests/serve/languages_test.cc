@@ -188,6 +188,7 @@ TEST_F(LanguagesTest, DirectionsAreThoseOfTheTraining) {
   expect_refused(post("/v1/translate", {{"text", "a"}, {"source", "de"}, {"target", "fr"}}), 400,
                  "hub en-de, en-fr, de-en");
   expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "hub"}}), 400, "must be among them");
+  EXPECT_EQ(json(get("/v2/glossary-language-pairs"))["supported_languages"].size(), 2u + 3u);
 }
 
 TEST_F(LanguagesTest, ALanguageOfTheSettingsMustBeOneOfTheModels) {

@@ -2,6 +2,7 @@
 
 #include "serve/api/deepl.h"
 #include "serve/http/json_text.h"
+#include "tasks/translation/routes/served.h"
 
 namespace sixfold::serve {
 namespace {
@@ -96,7 +97,7 @@ HttpAnswer pairs(Service& service) {
   for (const TranslationModel& model : service.models().all_of<ServedTranslation>())
     for (const std::string& source : model->sources)
       for (const std::string& target : model->targets)
-        if (source != target || model->sources.size() == 1)
+        if ((source != target || model->sources.size() == 1) && model->translates({source, target}))
           all.push_back({{"source_lang", source}, {"target_lang", target}});
   return {.body = json_text({{"supported_languages", all}})};
 }

@@ -35,6 +35,15 @@ function offerLanguages() {
     byId(id).selectedIndex = usual ? all.indexOf(usual) : index;
     byId(`${id}-label`).hidden = all.length === 0;
   }
+  offerTargets();
+}
+
+// Of a model that was trained for some pairs, the targets of the chosen source; the first of them if the chosen one is none.
+function offerTargets() {
+  if (!model.pairs) return;
+  const source = byId("from").value, into = byId("into");
+  for (const option of into.options) option.hidden = option.disabled = !model.pairs.includes(`${source}-${option.value}`);
+  if (into.selectedOptions[0]?.disabled) into.value = [...into.options].find((option) => !option.disabled)?.value ?? "";
 }
 
 function nameLanguages() {

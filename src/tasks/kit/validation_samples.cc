@@ -52,7 +52,10 @@ void add_cross_attention(const Transformer& model, const Tokenizers& tokenizers,
                          std::span<ValidationSample> samples, const std::shared_ptr<Arena>& arena) {
   const LanguageTokens languages(*tokenizers.source);
   for (ValidationSample& sample : samples) {
-    const Ids source = layout.source(languages.encode(sample.input), tokenizers.source->eos());
+    const LanguageTokens::Parts parts = languages.split(sample.input);
+    Ids text = tokenizers.source->encode(parts.text);
+    if (!parts.token.empty()) text.insert(text.begin(), languages.id(parts.token));
+    const Ids source = layout.source(text, tokenizers.source->eos());
     Ids target = layout.target(tokenizers.target->encode(sample.reference));
     target.push_back(tokenizers.target->eos());
     if (std::max(source.size(), target.size()) > most_tokens) continue;

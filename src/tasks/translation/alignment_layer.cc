@@ -13,6 +13,7 @@
 #include "search/scoring.h"
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/settings.h"
+#include "text/language_tokens.h"
 #include "text/token_words.h"
 
 namespace sixfold {
@@ -32,7 +33,7 @@ struct Pair {
 std::vector<Pair> translated_lines(const DecodeWorkspace& decoding, const Tokenizer& tokenizer,
                                    const PairLayout& layout, const Ids& words) {
   const std::vector<std::string> languages = tokenizer.language_tokens();
-  const Ids language = languages.empty() ? Ids() : tokenizer.encode(languages.front());
+  const Ids language = languages.empty() ? Ids() : Ids{LanguageTokens(tokenizer).id(languages.front())};
   RandomStream random(1, 0);
   std::vector<Pair> pairs(lines);
   std::vector<Ids> sources;

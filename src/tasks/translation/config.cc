@@ -72,6 +72,11 @@ void validate(const TranslationOptions& o) {
   for (const std::string& pair : o.data.languages)
     require(language_pair(pair).has_value(), "data.languages: '{}' does not name two languages, as en-de does",
             pair);
+  require(o.data.languages.empty() || !o.tokenizers_from().empty() || !o.tokenizer.source.empty() ||
+              o.tokenizer.kind == TokenizerKind::sentencepiece || o.tokenizer.kind == TokenizerKind::whitespace,
+          "data.languages: a tokenizer of {} has no tokens for languages; choose sentencepiece or whitespace "
+          "(tokenizer.kind)",
+          name_of_enum(o.tokenizer.kind));
   require(o.data.languages.empty() || (o.data.source_language.empty() && o.data.target_language.empty()),
           "data.languages: says the languages of each text; leave out data.source_language and "
           "data.target_language");
@@ -85,7 +90,10 @@ void validate(const TranslationOptions& o) {
 
 std::vector<std::string> advice_for(const TranslationOptions& o) {
   const TranslationOptions defaults;
-  return advice_on_model(model_groups(o), model_groups(defaults), o);
+  std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o);
+  if (o.data.alignments.empty() && o.train.alignment_weight != defaults.train.alignment_weight)
+    advice.emplace_back("train.alignment_weight has no effect without data.alignments");
+  return advice;
 }
 
 }  // namespace sixfold

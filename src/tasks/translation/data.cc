@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -180,6 +182,14 @@ void require_known(const CorpusReport& report) {
             100 * share, side);
 }
 
+/// Throws an input error that names a pair of languages of which no pair of texts is left.
+void require_all_directions(const std::vector<std::string>& languages, const std::vector<int64_t>& pairs) {
+  std::map<std::string, int64_t> kept;
+  for (size_t i = 0; i < languages.size(); ++i) kept[languages[i]] += pairs.at(i);
+  for (const auto& [direction, count] : kept)
+    require(count > 0, "data.languages: no pair of {} is left in data.train", direction);
+}
+
 /// How often an epoch uses each text, so that its share is as its size to the power 1 / temperature
 /// (Arivazhagan et al. 2019), and the largest is used once.
 std::vector<double> weights_at(double temperature, const std::vector<int64_t>& pairs) {
@@ -227,6 +237,7 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
     result.record = write_token_store(store, files, result.tokenizers, how);
   }
   if (!data.allow_unknown && !start.resumed) require_known(result.record.report);
+  require_all_directions(data.languages, result.record.pairs);
   trim_memory();
   result.train = map_token_store(
       store, data.temperature == 1 ? data.weights : weights_at(data.temperature, result.record.pairs));
@@ -269,9 +280,9 @@ TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOp
   if (!data.source_language.empty()) settings.source_language = data.source_language;
   if (!data.target_language.empty()) settings.target_language = data.target_language;
   if (!data.languages.empty()) {
-    settings.directions.clear();
-    for (const std::string& pair : data.languages)
-      if (std::ranges::count(settings.directions, pair) == 0) settings.directions.push_back(pair);
+    settings.source_language = settings.target_language = "";
+    const std::set<std::string> pairs(data.languages.begin(), data.languages.end());
+    settings.directions.assign(pairs.begin(), pairs.end());
   }
   return settings;
 }

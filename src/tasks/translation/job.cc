@@ -211,12 +211,22 @@ void TranslationJob::count_unknown(const EncodedLine& line) const {
   sum.unknown += unknown;
 }
 
+/// Encodes the line that was read last. Errors name it.
+EncodedLine TranslationJob::encoded_line(const std::string& line) const {
+  try {
+    return encoder_.encode(line, options_.max_source_length);
+  } catch (const Error& error) {
+    throw_input_error("{}: {}", place(read_), error.what());
+  }
+}
+
 /// Encodes the next line and its constraints. A line that is to be kept has no tokens.
 TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
   Wanted wanted{.ids = {}, .text = line.source, .constraints = constraints_of(line.source), .search = nullptr};
-  if (options_.keep_symbols && !has_letter_or_digit(line.source) && !wanted.constraints.asks_for_text())
+  if (options_.keep_symbols && !has_letter_or_digit(encoder_.text_of(line.source)) &&
+      !wanted.constraints.asks_for_text())
     return wanted;
-  const EncodedLine encoded = encoder_.encode(line.source, options_.max_source_length);
+  const EncodedLine encoded = encoded_line(line.source);
   wanted.ids = encoded.ids;
   line.tokens_cut = encoded.tokens_cut;
   count_unknown(encoded);
@@ -242,7 +252,7 @@ void TranslationJob::take(Entry entry) {
   if (entry.wanted.ids.empty()) {
     Translation& same = entry.line.translations.emplace_back();
     if (options_.keep_symbols)
-      same.text = one_line(std::string(trim_spaces(replace_invalid_utf8(entry.line.source))));
+      same.text = one_line(std::string(trim_spaces(replace_invalid_utf8(encoder_.text_of(entry.line.source)))));
     same.unmet = constraints.impossible;
     same.unmet.insert(same.unmet.end(), constraints.phrases.begin(), constraints.phrases.end());
   } else {

@@ -69,6 +69,7 @@ class TranslationJob final : public RequestGroup {
   /// A line by its index, in messages.
   std::string place(size_t line) const;
   EncodedConstraints constraints_of(const std::string& source) const;
+  EncodedLine encoded_line(const std::string& line) const;
   void count_unknown(const EncodedLine& line) const;
   Wanted encode(TranslatedLine& line);
   std::unique_ptr<Request> request_for(const Search& search, Wanted& wanted, size_t index);

@@ -36,14 +36,17 @@ Evaluation evaluate_translation(const Transformer& model, const Tokenizers& toke
                                 const ValidationPairs& pairs, const TranslationValidationOptions& options,
                                 const EvaluationRun& run) {
   const ParallelText& text = pairs.text;
-  const auto count = static_cast<size_t>(considered(options, text.size()));
-  const std::vector<size_t> shown =
-      sample_pairs(std::span(text.source).first(count), std::span(text.target).first(count));
-  std::vector<size_t> lines = shown;
-  if (options.generates()) {
-    lines.resize(count);
-    std::iota(lines.begin(), lines.end(), 0);
-  }
+  const size_t all = text.source.size(), count = static_cast<size_t>(considered(options, text.size()));
+  std::vector<size_t> chosen(count);
+  for (size_t i = 0; i < count; ++i) chosen[i] = pairs.several ? i * all / count : i;
+  std::vector<std::string> sources, targets;
+  for (const size_t line : chosen) sources.push_back(text.source[line]), targets.push_back(text.target[line]);
+  const std::vector<size_t> shown = sample_pairs(sources, targets);  // numbers among those chosen
+  std::vector<size_t> lines;
+  if (options.generates())
+    lines = chosen;
+  else
+    for (const size_t i : shown) lines.push_back(chosen[i]);
   Evaluation evaluation;
   const auto translations =
       translate(model, *tokenizers.target, pairs.ids, lines,
@@ -51,14 +54,14 @@ Evaluation evaluate_translation(const Transformer& model, const Tokenizers& toke
   if (options.generates()) {
     ValidationScores scores = options.scores(*tokenizers.target);
     for (size_t i = 0; i < translations.size(); ++i) {
-      const std::string reference = tokenizers.target->join(text.target[i]);
-      scores.add(translations[i], {&reference, 1}, true, &text.source[i]);
+      const std::string reference = tokenizers.target->join(targets[i]);
+      scores.add(translations[i], {&reference, 1}, true, &sources[i]);
     }
     evaluation.scores = scores.scores(run.processes);
   }
   for (size_t i = 0; i < shown.size(); ++i)
-    evaluation.samples.push_back(sample_of(
-        text.source[shown[i]], translations[options.generates() ? shown[i] : i], text.target[shown[i]]));
+    evaluation.samples.push_back(
+        sample_of(sources[shown[i]], translations[options.generates() ? shown[i] : i], targets[shown[i]]));
   add_cross_attention(model, tokenizers, pairs.layout, evaluation.samples, run.arena);
   return evaluation;
 }

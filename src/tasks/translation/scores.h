@@ -13,9 +13,11 @@ struct ValidationPairs {
   const ParallelText& text;
   const TokenCorpus& ids;
   const PairLayout& layout;  ///< the tokens around the texts in `ids`
+  bool several = false;  ///< several texts, of which each has its share of the sentences that are translated
 };
 
-/// Collective. Translates the validation text, or its first `max_sentences` sentences, and returns "bleu" and
+/// Collective. Translates the validation text, or `max_sentences` of its sentences, the first ones or
+/// evenly spread over several texts, and returns "bleu" and
 /// "chrf" and some of the translations as samples. If no metric needs translations, only the samples are
 /// translated, and there are no scores. The model must be packed.
 Evaluation evaluate_translation(const Transformer& model, const Tokenizers& tokenizers,

@@ -33,31 +33,35 @@ void EncodedLine::warn(const std::string& place) const {
 }
 
 SourceEncoder::SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, const std::string& language,
-                             std::string directions)
+                             const std::vector<std::string>& directions)
     : tokenizer_(tokenizer),
       layout_(std::move(layout)),
       language_token_(language_token(tokenizer, language)),
-      directions_(std::move(directions)) {
-  if (!directions_.empty()) tokens_.emplace(tokenizer);
+      directions_(join(directions)) {
+  if (!directions.empty()) tokens_.emplace(tokenizer);
+  for (const std::string& direction : directions)
+    targets_.push_back(target_token(language_pair(direction)->target));
 }
 
 EncodedLine SourceEncoder::encode(const std::string& line, int longest) const {
   EncodedLine encoded;
-  if (!has_visible_character(replace_invalid_utf8(line))) return encoded;
-  encoded.ids = !tokens_                  ? tokenizer_.encode(language_token_ + line)
-                : language_token_.empty() ? tokens_->encode(line)
-                                          : tokens_->encode(language_token_, line);
-  if (encoded.ids.empty()) return encoded;
+  const LanguageTokens::Parts parts =
+      reads_tokens() ? tokens_->split(line) : LanguageTokens::Parts{language_token_, line};
+  const std::string text(parts.text);
+  if (!has_visible_character(replace_invalid_utf8(text))) return encoded;
   require(
-      directions_.empty() || tokenizer_.is_language_token(encoded.ids.front()),
-      "the target language is not given, and a line does not begin with its token, such as >>de<<; the model "
-      "translates {}",
-      directions_);
+      !tokens_ || std::ranges::count(targets_, parts.token) > 0,
+      "the target language is not given, and the line does not begin with the token of one, such as {}; the "
+      "model translates {}",
+      targets_.empty() ? "" : targets_.front(), directions_);
+  encoded.ids = tokenizer_.encode(tokens_ ? text : language_token_ + text);
+  if (encoded.ids.empty()) return encoded;
   if (const auto most = static_cast<size_t>(longest); encoded.ids.size() > most) {
     encoded.tokens_cut = encoded.ids.size() - most;
     encoded.ids.resize(most);
   }
   encoded.tokens = encoded.ids.size();
+  if (tokens_) encoded.ids.insert(encoded.ids.begin(), tokens_->id(parts.token));
   encoded.ids = layout_.source(encoded.ids, tokenizer_.eos());
   return encoded;
 }
@@ -92,7 +96,7 @@ SourceEncoder source_encoder(const ModelConfig& config, const Tokenizer& tokeniz
   else if (by_tokens || !options.source_language.empty())
     settings = with_languages(settings, options.source_language, by_tokens ? options.target_language : "");
   return {tokenizer, layout_of(settings, config.generation, tokenizer),
-          by_tokens ? "" : options.target_language, join(settings.directions)};
+          by_tokens ? "" : options.target_language, settings.directions};
 }
 
 }  // namespace sixfold

@@ -29,7 +29,7 @@ class SourceEncoder {
   /// error that lists the languages if the model does not have this one. The tokenizer must outlive the
   /// encoder. `directions`: those of a model each of whose sources needs such a token; empty: of none.
   SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, const std::string& language,
-                std::string directions = {});
+                const std::vector<std::string>& directions = {});
 
   /// At most `longest` tokens are kept, not counting those around the text. Throws an input error for a line
   /// that lacks the token of its target language.
@@ -38,11 +38,19 @@ class SourceEncoder {
   size_t prefix() const { return layout_.source_start.size() + (language_token_.empty() ? 0 : 1); }
   size_t suffix() const { return layout_.source_end_size(); }
   const PairLayout& layout() const { return layout_; }
+  /// Whether each line must begin with the token of its target language.
+  bool reads_tokens() const { return tokens_ && language_token_.empty(); }
+  /// The text of a line, without that token.
+  std::string text_of(const std::string& line) const {
+    return reads_tokens() ? std::string(tokens_->split(line).text) : line;
+  }
 
  private:
   const Tokenizer& tokenizer_;
   PairLayout layout_;
-  std::string language_token_, directions_;
+  std::string language_token_;
+  std::string directions_;                // for messages
+  std::vector<std::string> targets_;      // the tokens of their target languages
   std::optional<LanguageTokens> tokens_;  // if there are directions
 };
 

@@ -56,6 +56,7 @@ class TranslationTask : public Task {
  public:
   TranslationTask(const TranslationOptions& options, const TaskStart& start, TranslationData data)
       : validation_(options.validation),
+        several_languages_(!options.data.languages.empty()),
         stop_(start.stop),
         tokenizers_(data.tokenizers),
         config_(config_of(options, start.model, tokenizers_)),
@@ -79,7 +80,8 @@ class TranslationTask : public Task {
 
   std::vector<std::string> metrics() const override { return validation_.metrics.chosen; }
   Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
-    return evaluate_translation(model, tokenizers_, {valid_text_, valid_.corpus(), layout_}, validation_, run);
+    return evaluate_translation(model, tokenizers_, {valid_text_, valid_.corpus(), layout_, several_languages_},
+                                validation_, run);
   }
   int64_t score_bytes(int64_t part_tokens) const override {
     return translation_score_bytes(config_, valid_.corpus(), validation_, part_tokens);
@@ -123,6 +125,7 @@ class TranslationTask : public Task {
   }
 
   TranslationValidationOptions validation_;
+  bool several_languages_;
   const std::atomic<int>* stop_;
   Tokenizers tokenizers_;
   ModelConfig config_;
@@ -157,27 +160,34 @@ OptionNode TranslationConfig::read_stored(OptionNode stored) const {
 std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop) const {
   const ParallelDataOptions& data = options_.data;
   const std::vector<CorpusFiles> train = training_files(data), valid = files_of(data, data.valid, "data.valid"),
-                                 test = corpus_files(data.test, "data.test", data.source_language,
-                                                     data.target_language);
-  const auto check = [&](const std::vector<CorpusFiles>& training, const std::vector<CorpusFiles>& validation,
-                         const LanguagePair& languages) {
-    return check_parallel({.train = training,
-                           .valid = validation,
-                           .test = test,
-                           .invalid = data.invalid_utf8,
-                           .languages = {languages.source, languages.target},
-                           .tokenizers = given_tokenizers(options_),
-                           .drops_repeats = data.repeats == Repeats::drop,
-                           .max_ratio = data.max_ratio,
-                           .max_length = data.max_length,
-                           .stop = stop});
+                                 test = files_of(data, data.test, "data.test");
+  ParallelCheck check{.train = train,
+                      .valid = valid,
+                      .test = test,
+                      .invalid = data.invalid_utf8,
+                      .languages = {data.source_language, data.target_language},
+                      .tokenizers = given_tokenizers(options_),
+                      .drops_repeats = data.repeats == Repeats::drop,
+                      .max_ratio = data.max_ratio,
+                      .max_length = data.max_length,
+                      .stop = stop};
+  if (data.languages.empty()) return check_parallel(check);
+  // What is said of languages is said of each text, and the rest of all texts together.
+  const auto of_languages = [](const Finding& finding) {
+    return finding.id.starts_with("languages") || finding.id == "targets-shuffled";
   };
-  if (data.languages.empty()) return check(train, valid, {data.source_language, data.target_language});
-  std::vector<Finding> all;
-  for (size_t i = 0; i < train.size(); ++i)
-    for (Finding& finding :
-         check({train[i]}, valid.empty() ? valid : std::vector{valid[i]}, *language_pair(data.languages[i])))
-      all.push_back(std::move(finding));
+  std::vector<Finding> all = check_parallel(check);
+  std::erase_if(all, of_languages);
+  for (size_t i = 0; i < train.size(); ++i) {
+    const auto one = [&](const std::vector<CorpusFiles>& texts) {
+      return texts.empty() ? texts : std::vector{texts[i]};
+    };
+    const LanguagePair languages = *language_pair(data.languages[i]);
+    check.languages = {languages.source, languages.target};
+    check.train = one(train), check.valid = one(valid), check.test = one(test);
+    for (Finding& finding : check_parallel(check))
+      if (of_languages(finding)) all.push_back(std::move(finding));
+  }
   return all;
 }
 

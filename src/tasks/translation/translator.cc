@@ -187,6 +187,8 @@ std::string Translator::placeholder(const TranslateOptions& options) const {
     if (const auto known = state_->placeholders.find(key); known != state_->placeholders.end())
       return known->second;
   }
+  require(!state_->encoder(model(), options).reads_tokens(),
+          "the target language must be given for documents, whose texts do not all begin with its token");
   TranslateOptions how;
   how.beam_size = 1;
   how.source_language = options.source_language;
@@ -226,6 +228,10 @@ void Translator::translate(const LineSource& next, const TranslateOptions& optio
                            const TranslatedLineReceiver& emit) const {
   const auto shortlist = state_->shortlist(options.shortlist, model());
   const SourceEncoder& encoder = state_->encoder(model(), options);
+  require(
+      options.split_sentences.empty() || !encoder.reads_tokens(),
+      "the target language must be given where lines are split into sentences: only the first of them would "
+      "begin with its token");
   if (options.split_sentences.empty())
     return TranslationJob(model(), encoder, shortlist.get(), next, options, emit).run();
   const ExtraOutputs& extra = options.details;

@@ -217,6 +217,10 @@ TEST_F(TranslationConfigTest, WhatHasNoEffectIsSaid) {
   EXPECT_NE(advice({"schedule.kind=noam"}).find("schedule.learning_rate has no effect"), std::string::npos);
   const std::string short_noam = advice({"schedule.kind=noam", "schedule.warmup=0"});
   EXPECT_NE(short_noam.find("within the 4000 updates"), std::string::npos) << short_noam;
+  EXPECT_NE(advice({"train.alignment_weight=0.5"}).find("has no effect without data.alignments"),
+            std::string::npos);
+  EXPECT_NE(advice({"teacher.weight=2"}).find("no effect without teacher.model"), std::string::npos);
+  EXPECT_NE(advice({"start.lora_alpha=2"}).find("no effect without start.lora_rank"), std::string::npos);
   EXPECT_NE(advice({"schedule.factor=3"}).find("schedule.factor has no effect"), std::string::npos);
   EXPECT_NE(advice({"model.d_ff=99"}).find("model.d_ff is set together with model.preset small"),
             std::string::npos);

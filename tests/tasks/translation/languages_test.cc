@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <filesystem>
+#include <set>
+#include <sstream>
 
 #include "base/file.h"
 #include "base/random.h"
@@ -91,20 +93,48 @@ TEST_F(LanguagesOfAModel, AreChosenForEachCall) {
   EXPECT_EQ(translation(translator, "e3 e7 e1", "fr"), "f3 f7 f1");
   EXPECT_EQ(translation(translator, "d3 d7 d1", "en", "de"), "e3 e7 e1");
   const auto settings = settings_of<TranslationSettings>(load_model_config(model));
-  EXPECT_EQ(settings.directions, (std::vector<std::string>{"en-de", "en-fr", "de-en"}));
-  const auto error = [&](const std::string& target, const std::string& source) {
-    return error_message([&] { translation(translator, "e1", target, source); });
+  EXPECT_EQ(settings.directions, (std::vector<std::string>{"de-en", "en-de", "en-fr"}));
+  const auto error = [&](const std::string& target, const std::string& source, const std::string& text = "e1") {
+    return error_message([&] { translation(translator, text, target, source); });
   };
+  const std::string no_token =
+      "line 1: the target language is not given, and the line does not begin with the token of one, such as "
+      ">>en<<; "
+      "the model translates de-en, en-de, en-fr";
+  EXPECT_EQ(error("", ""), no_token);
+  EXPECT_EQ(error("", "", ">>xx<< e1"), no_token);
   EXPECT_EQ(
-      error("", ""),
-      "the target language is not given, and a line does not begin with its token, such as >>de<<; the model "
-      "translates en-de, en-fr, de-en");
-  EXPECT_EQ(error("", "en"),
-            "the source language is given, and the target language is not; the model translates en-de, en-fr, "
-            "de-en");
-  EXPECT_EQ(translation(translator, ">>fr<< e3 e7 e1", ""), "f3 f7 f1");
-  EXPECT_EQ(error("es", ""), "the model does not translate into es; it translates en-de, en-fr, de-en");
-  EXPECT_EQ(error("fr", "de"), "the model does not translate de into fr; it translates en-de, en-fr, de-en");
+      error("", "en"),
+      "the source language is given, and the target language is not; the model translates de-en, en-de, en-fr");
+  EXPECT_EQ(error("es", ""), "the model does not translate into es; it translates de-en, en-de, en-fr");
+  EXPECT_EQ(error("fr", "de"), "the model does not translate de into fr; it translates de-en, en-de, en-fr");
+  for (const char* line : {">>fr<< e3 e7 e1", ">>fr<<e3 e7 e1", " >>fr<<\te3 e7 e1"})
+    EXPECT_EQ(translation(translator, line, ""), "f3 f7 f1") << line;
+  for (const char* line : {">>fr<<", ">>fr<< ", "", "  "})
+    EXPECT_EQ(translation(translator, line, ""), "") << line;
+  TranslateOptions kept;
+  kept.keep_symbols = true;
+  EXPECT_EQ(translator.translate(std::vector<std::string>{">>fr<< ...", ">>fr<< e3"}, kept),
+            (std::vector<std::string>{"...", "f3"}));
+  TranslateOptions split;
+  split.split_sentences = "en";
+  EXPECT_NE(error_message([&] {
+              translator.translate(std::vector<std::string>{">>fr<< e1"}, split);
+            }).find("the target language must be given where lines are split"),
+            std::string::npos);
+  // The token is none of the tokens of the text.
+  TranslateOptions shortened;
+  shortened.target_language = "fr";
+  shortened.max_source_length = 1;
+  EXPECT_EQ(translator.translate(std::vector<std::string>{"e3 e7 e1"}, shortened)[0], "f3");
+  const auto refusal = [&](const std::string& other) {
+    return error_message([&] { Translator(model, {.threads = 1, .ensemble = {other}}); });
+  };
+  const std::string pair =
+      train_with({"data.languages=en-de", "data.valid=", "tokenizer.source=" + model + "/tokenizer.vocab",
+                  files("train").substr(0, files("train").find(','))},
+                 "pair");
+  EXPECT_NE(refusal(pair).find("they are for other pairs of languages"), std::string::npos);
 }
 
 TEST_F(LanguagesOfAModel, AreTokensBeforeSourcesAlone) {
@@ -122,9 +152,17 @@ TEST_F(LanguagesOfAModel, AreTokensBeforeSourcesAlone) {
   }
   EXPECT_EQ(first, (std::vector<std::string>{">>de<<", ">>de<<", ">>fr<<", ">>fr<<", ">>en<<", ">>en<<"}));
   EXPECT_EQ(tokenizers.source->language_tokens(), (std::vector<std::string>{">>de<<", ">>fr<<", ">>en<<"}));
-  const auto ids = LanguageTokens(*tokenizers.source).encode(">>fr<< e1 e2");
-  EXPECT_TRUE(tokenizers.source->is_language_token(ids.at(0)));
-  EXPECT_EQ(std::vector<int32_t>(ids.begin() + 1, ids.end()), tokenizers.source->encode("e1 e2"));
+  const LanguageTokens languages(*tokenizers.source);
+  EXPECT_TRUE(tokenizers.source->is_language_token(languages.id(">>fr<<")));
+  const auto parts = [&](const std::string& source) {
+    const auto [token, text] = languages.split(source);
+    return std::pair(std::string(token), std::string(text));
+  };
+  using Parts = std::pair<std::string, std::string>;
+  EXPECT_EQ(parts(">>fr<< e1 e2"), Parts(">>fr<<", "e1 e2"));
+  EXPECT_EQ(parts(">>fr<<"), Parts(">>fr<<", ""));
+  for (const char* other : {">>xx<< e1", "e1 >>fr<<", ">>", ">> <<", "<<fr>> e1", ""})
+    EXPECT_EQ(parts(other), Parts("", other));
 }
 
 /// Copies in capitals, other segmentations and links leave the token as it is.
@@ -188,11 +226,13 @@ TEST_F(LanguagesOfAModel, OfTextsMustBeSaid) {
   EXPECT_NE(error_of({"data.languages=en-de,en-fr,english"}).find("'english' does not name two languages"),
             std::string::npos);
   EXPECT_NE(error_of({"data.source_language=en"}).find("leave out data.source_language"), std::string::npos);
-  EXPECT_NE(error_of({"tokenizer.kind=characters"}).find("user_defined_symbols"), std::string::npos);
+  EXPECT_NE(
+      error_of({"tokenizer.kind=characters"}).find("data.languages: a tokenizer of characters has no tokens"),
+      std::string::npos);
   const std::string model = train_with({});
   const std::string one = files("train").substr(0, files("train").find(','));
   EXPECT_NE(error_of({"start.model=" + model, "data.languages=[]", one, "data.valid="})
-                .find("translates en-de, en-fr, de-en; say which languages each text"),
+                .find("translates de-en, en-de, en-fr; say which languages each text"),
             std::string::npos)
       << error_of({"start.model=" + model, "data.languages=[]", one, "data.valid="});
   EXPECT_NE(error_of({"start.model=" + model, "data.languages=en-es", one, "data.valid="})
@@ -204,6 +244,46 @@ TEST_F(LanguagesOfAModel, OfTextsMustBeSaid) {
       train_with({"start.model=" + model, "data.languages=en-de", one, "data.valid="}, "next");
   EXPECT_EQ(settings_of<TranslationSettings>(load_model_config(next)).directions,
             std::vector<std::string>{"en-de"});
+}
+
+/// The token does not count where texts are dropped, and a text that is nothing else is none.
+TEST_F(LanguagesOfAModel, TokensAreNoText) {
+  write_file_atomically(folder_ / "train.de.tsv",
+                        ">>en<< d1 d2\te1 e2\nd1\te1\n\xE2\x80\x8B\te1\nd3 d4 d5\te3 e4 e5\n");
+  fs::create_directory(folder_ / "run");
+  const auto task = TranslationConfig(options({"tokenizer.kind=sentencepiece", "tokenizer.vocab_size=50",
+                                               "data.max_ratio=1"}))
+                        .open({.run = folder_ / "run"});
+  EXPECT_EQ(task->training_data().parts().at(2).samples, 3);
+  EXPECT_NE(error_of({"data.train=" + (folder_ / "train.ed.tsv") + "," + (folder_ / "empty.tsv"),
+                      "data.languages=en-de,en-fr", "data.valid="}),
+            "");
+}
+
+TEST_F(LanguagesOfAModel, ADirectionWithoutPairsIsNone) {
+  write_file_atomically(folder_ / "train.de.tsv", " \te1\n");
+  EXPECT_NE(error_of({}).find("data.languages: no pair of de-en is left in data.train"), std::string::npos);
+}
+
+/// Each text is looked at with its own languages, and all of them together.
+TEST_F(LanguagesOfAModel, ChecksKnowTheTexts) {
+  fs::copy_file(folder_ / "train.ed.tsv", folder_ / "valid.ed.tsv", fs::copy_options::overwrite_existing);
+  fs::copy_file(folder_ / "train.ef.tsv", folder_ / "again.tsv");
+  const TranslationConfig config(options({}));
+  std::vector<std::string> found;
+  for (const Finding& finding : config.check({.folder = folder_ / "run"})) found.push_back(finding.id);
+  EXPECT_GT(std::ranges::count(found, "overlap"), 0);
+}
+
+/// Sentences that are translated at validation are of all texts.
+TEST_F(LanguagesOfAModel, ValidationIsOfAllTexts) {
+  train_with({"validation.every_updates=3", "validation.metrics=loss,bleu", "validation.max_sentences=4"});
+  std::set<std::string> tokens;
+  std::istringstream log(read_file(folder_ / "run/train.jsonl"));
+  for (std::string line; std::getline(log, line);)
+    for (const char* token : {">>de<<", ">>fr<<", ">>en<<"})
+      if (line.find(token) != line.npos) tokens.insert(token);
+  EXPECT_EQ(tokens.size(), 3u);
 }
 
 TEST_F(LanguagesOfAModel, RunsGoOn) {
