@@ -163,32 +163,35 @@ TEST_F(LanguagesTest, OneLanguageInTwoSpellings) {
 
 /// A model that was trained for some pairs serves these.
 TEST_F(LanguagesTest, DirectionsAreThoseOfTheTraining) {
-  const std::vector<std::string> words{"a b c d e f g h >>de<< >>fr<< >>en<<"};
+  const std::vector<std::string> words{"a b c d e f g h >>de<< >>fr<< >>en<< >>pt-BR<<"};
   TokenizerOptions options;
   options.kind = TokenizerKind::whitespace;
   write_small_model(many_, 11, make_tokenizers(options, words, words), [&](ModelConfig& config) {
     TranslationSettings settings;
-    settings.directions = {"en-de", "en-fr", "de-en"};
+    settings.directions = {"en-de", "en-fr", "de-en", "en-pt-BR"};
     config.settings = write_options(settings);
     config.generation.min_new_tokens = 4;
   });
   start({}, {"hub=" + many_});
   const Json entry = json(get("/v1/models/hub"));
-  EXPECT_EQ(entry["pairs"], (Json{"en-de", "en-fr", "de-en"}));
-  EXPECT_EQ(entry["languages"], (Json{"en", "de", "fr"}));
+  EXPECT_EQ(entry["pairs"], (Json{"en-de", "en-fr", "de-en", "en-pt-BR"}));
+  EXPECT_EQ(entry["languages"], (Json{"en", "de", "fr", "pt-BR"}));
+  for (const char* code : {"pt-BR", "pt_BR", "pt-br", "PT-BR"})
+    EXPECT_EQ(translated_by({{"text", "a b"}, {"source", "en"}, {"target", code}}),
+              expected("a b", "en", "pt-BR"));
   EXPECT_EQ(translated_by({{"text", "a b"}, {"model", "hub"}, {"source", "en"}, {"target", "fr"}}),
             expected("a b", "en", "fr"));
   EXPECT_EQ(translated_by({{"text", "a b"}, {"source", "en"}, {"target", "fr"}}), expected("a b", "en", "fr"));
   for (const Json& one : json(get("/languages"))) {
     const std::string code = one["code"];
-    EXPECT_EQ(one["targets"].size(), code == "en" ? 3u : code == "de" ? 2u : 1u) << one;
+    EXPECT_EQ(one["targets"].size(), code == "en" ? 4u : code == "de" ? 2u : 1u) << one;
   }
   expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "hub"}, {"source", "de"}, {"target", "fr"}}),
-                 400, "The model hub translates en-de, en-fr, de-en;");
+                 400, "The model hub translates en-de, en-fr, de-en, en-pt-BR;");
   expect_refused(post("/v1/translate", {{"text", "a"}, {"source", "de"}, {"target", "fr"}}), 400,
-                 "hub en-de, en-fr, de-en");
+                 "hub en-de, en-fr, de-en, en-pt-BR");
   expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "hub"}}), 400, "must be among them");
-  EXPECT_EQ(json(get("/v2/glossary-language-pairs"))["supported_languages"].size(), 2u + 3u);
+  EXPECT_EQ(json(get("/v2/glossary-language-pairs"))["supported_languages"].size(), 2u + 4u);
 }
 
 TEST_F(LanguagesTest, ALanguageOfTheSettingsMustBeOneOfTheModels) {

@@ -28,25 +28,28 @@ function nameOf(code) {
   }
 }
 
+// Whether the model translates from a language into another: all of its languages, unless it was trained for some pairs.
+const translates = (source, target) => !model.pairs || model.pairs.includes(`${source}-${target}`);
+
 function offerLanguages() {
+  const all = model.languages ?? [];
+  const offered = {from: all.filter((source) => all.some((target) => translates(source, target))), into: all};
   for (const [id, usual, index] of [["from", model.source, 0], ["into", model.target, 1]]) {
-    const all = model.languages ?? [];
-    byId(id).replaceChildren(...all.map((code) => html("option", {value: code}, nameOf(code))));
-    byId(id).selectedIndex = usual ? all.indexOf(usual) : index;
+    byId(id).replaceChildren(...offered[id].map((code) => html("option", {value: code}, nameOf(code))));
+    byId(id).selectedIndex = usual ? offered[id].indexOf(usual) : index;
     byId(`${id}-label`).hidden = all.length === 0;
   }
-  offerTargets();
 }
 
-// Of a model that was trained for some pairs, the targets of the chosen source; the first of them if the chosen one is none.
+// Offers the targets of the chosen source, and chooses the first of them if the chosen one is none.
 function offerTargets() {
-  if (!model.pairs) return;
   const source = byId("from").value, into = byId("into");
-  for (const option of into.options) option.hidden = option.disabled = !model.pairs.includes(`${source}-${option.value}`);
-  if (into.selectedOptions[0]?.disabled) into.value = [...into.options].find((option) => !option.disabled)?.value ?? "";
+  for (const option of into.options) option.hidden = option.disabled = !translates(source, option.value);
+  if (into.selectedOptions[0]?.disabled) into.value = [...into.options].find((option) => !option.disabled).value;
 }
 
 function nameLanguages() {
+  if (model.languages) offerTargets();
   const {source, target} = model.languages ? languages() : model;
   byId("source-label").textContent = source ? nameOf(source) : "Text";
   byId("target-label").textContent = target ? nameOf(target) : "Translation";

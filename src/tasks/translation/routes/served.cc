@@ -99,7 +99,14 @@ ServedTranslation::ServedTranslation(const ModelSpec& spec, const EngineSettings
 
 std::string spelled_as_in(const std::vector<std::string>& languages, const std::string& code) {
   constexpr size_t longest_code = 32;
-  if (std::ranges::count(languages, code) > 0) return code;
+  const auto plain = [](std::string_view text) {
+    std::string letters;
+    for (const char c : text)
+      letters += c == '_' ? '-' : 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return letters;
+  };
+  for (const std::string& language : languages)
+    if (code.size() <= longest_code && plain(language) == plain(code)) return language;
   const std::string usual = code.empty() || code.size() > longest_code ? "" : client_code(code);
   return std::ranges::count(languages, usual) > 0 ? usual : "";
 }
