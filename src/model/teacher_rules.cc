@@ -8,6 +8,8 @@
 namespace sixfold {
 namespace {
 
+constexpr const char* must = "a teacher must read the same tokens and predict the same choices";
+
 /// A list among the settings of the task, as text: the labels, or tokens around texts. Empty if there is none.
 std::string list_at(const OptionNode& settings, const std::string& key) {
   const OptionNode* const node = settings.find_path(key);
@@ -19,11 +21,8 @@ std::string list_at(const OptionNode& settings, const std::string& key) {
 void require_teaches(const NamedConfig& teacher, const ModelConfig& student) {
   const ModelConfig& c = teacher.config;
   const auto require_same = [&](const char* what, const auto& theirs, const auto& ours) {
-    require(theirs == ours,
-            "teacher.model: {} has {} {}, and the model that is trained has {}; a teacher must read the same "
-            "tokens "
-            "and predict the same choices",
-            teacher.folder, what, theirs, ours);
+    require(theirs == ours, "teacher.model: {} has {} {}, and the model that is trained has {}; {}",
+            teacher.folder, what, theirs, ours, must);
   };
   require_same("the task", c.task, student.task);
   require_same("a head of kind", name_of_enum(c.head.kind), name_of_enum(student.head.kind));
@@ -51,10 +50,7 @@ void require_teaches(const NamedConfig& teacher, const ModelConfig& student) {
   }
   for (const std::string& key : differing_keys(a.settings, b.settings))
     require(key.starts_with("directions") || list_at(a.settings, key) == list_at(b.settings, key),
-            "teacher.model: {} has other {} than the model that is trained; a teacher must read the same "
-            "tokens and "
-            "predict the same choices",
-            teacher.folder, key);
+            "teacher.model: {} has other {} than the model that is trained; {}", teacher.folder, key, must);
 }
 
 }  // namespace sixfold
