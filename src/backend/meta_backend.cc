@@ -53,9 +53,12 @@ size_t MetaBackend::packed_bytes(View b, bool) {
 
 void MetaBackend::run(KernelCall call) {
   call.visit([&]<class Kernel>(const Kernel& kernel) {
-    if constexpr (std::is_same_v<Kernel, kernel::Matmul>)
+    if constexpr (std::is_same_v<Kernel, kernel::Matmul>) {
       largest_product_ =
           std::max(largest_product_, kernel.a.rows * kernel.a.cols + kernel.b.rows * kernel.b.cols);
+      product_operations_ += 2 * static_cast<double>(kernel.a.rows * kernel.a.cols) *
+                             static_cast<double>(kernel.transpose_b ? kernel.b.rows : kernel.b.cols);
+    }
   });
 }
 

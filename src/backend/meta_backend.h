@@ -16,6 +16,9 @@ class MetaBackend final : public Backend {
   /// The largest number of elements that both operands of a product have together; kernels copy them into
   /// another layout.
   int64_t largest_product() const { return largest_product_; }
+  /// Multiplications and additions of all matrix products so far. What attention computes between its
+  /// projections is not among them.
+  double product_operations() const { return product_operations_; }
 
   void* allocate(size_t bytes) override;
   void free(void* device, size_t bytes) override;
@@ -29,6 +32,7 @@ class MetaBackend final : public Backend {
   struct Prepared;
   size_t in_use_ = 0, peak_ = 0;
   int64_t largest_product_ = 0;
+  double product_operations_ = 0;
 };
 
 }  // namespace sixfold

@@ -8,6 +8,7 @@
 #include "program/kit/value_option.h"
 #include "program/picture.h"
 #include "program/plot/attention.h"
+#include "program/plot/attention_lines.h"
 #include "program/plots.h"
 #include "tasks/image_captioning/config.h"
 #include "tasks/translation/commands/translation_writer.h"
@@ -15,7 +16,19 @@
 #include "tasks/translation/translator.h"
 #include "text/utf8.h"
 
-namespace sixfold::cli {
+namespace sixfold {
+namespace cli {
+/// How attention is drawn: as a map for each head, or as lines between tokens.
+enum class AttentionStyle { maps, lines };
+}  // namespace cli
+
+template <>
+struct EnumNames<cli::AttentionStyle> {
+  static constexpr std::pair<cli::AttentionStyle, std::string_view> names[] = {
+      {cli::AttentionStyle::maps, "maps"}, {cli::AttentionStyle::lines, "lines"}};
+};
+
+namespace cli {
 namespace {
 
 struct PlotSettings {
@@ -24,6 +37,8 @@ struct PlotSettings {
   std::optional<std::string> target;
   int layer = -1;
   AttentionKind kind = AttentionKind::cross;
+  AttentionStyle style = AttentionStyle::maps;
+  AttentionLines lines;
   TranslateOptions languages;
 };
 
@@ -48,20 +63,26 @@ void run(const PlotSettings& settings) {
   require_task(config, TranslationSettings::network, settings.model);
   const bool encoder = settings.kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
+  require(
+      settings.style == AttentionStyle::lines || (settings.lines.heads.empty() && settings.lines.token.empty()),
+      "--heads and --token need --style lines");
   require(settings.layer >= -layers && settings.layer < layers, "--layer {}: the model's {} has layers 0 to {}",
           settings.layer, encoder ? "encoder" : "decoder", layers - 1);
   SentenceAttention attention =
       Translator(settings.model)
           .attention(settings.text, settings.target, settings.layer, settings.kind, settings.languages);
-  const bool cross = settings.kind == AttentionKind::cross;
-  write_picture(settings.picture,
-                attention_svg({.source = std::move(attention.source),
-                               .target = std::move(attention.target),
-                               .heads = attention.heads,
-                               .weights = std::move(attention.weights),
-                               .title = title_of(settings.kind, attention.layer, layers),
-                               .axes = cross ? "rows: target, columns: source" : "rows look at columns",
-                               .theme = settings.picture.theme}));
+  const bool cross = settings.kind == AttentionKind::cross, lines = settings.style == AttentionStyle::lines;
+  const std::string axes = lines   ? cross ? "left: target, right: source" : "left looks at right"
+                           : cross ? "rows: target, columns: source"
+                                   : "rows look at columns";
+  const AttentionMap map = {.source = std::move(attention.source),
+                            .target = std::move(attention.target),
+                            .heads = attention.heads,
+                            .weights = std::move(attention.weights),
+                            .title = title_of(settings.kind, attention.layer, layers),
+                            .axes = axes,
+                            .theme = settings.picture.theme};
+  write_picture(settings.picture, lines ? attention_lines_svg(map, settings.lines) : attention_svg(map));
 }
 
 void add_attention(CLI::App& plot) {
@@ -79,6 +100,13 @@ void add_attention(CLI::App& plot) {
                   "heads from 1")
       ->type_name("N")
       ->capture_default_str();
+  add_value_option(
+      command, "--style", settings->style,
+      "maps: a heat map for each head; lines: lines between tokens, as in figures 3 to 5 of the paper");
+  add_value_option(command, "--heads", settings->lines.heads,
+                   "with --style lines: the heads that are drawn, counted from 0, as in 4,5 [all]");
+  add_value_option(command, "--token", settings->lines.token,
+                   "with --style lines: only the lines of this token, all heads together [of all tokens]");
   add_field_options(command, OptionVisitor::Walk(settings->languages),
                     {.only = {"source_language", "target_language"}, .flags = language_flags});
   for (const char* name : {"--source-language", "--target-language"})
@@ -110,4 +138,5 @@ void add_plot(CLI::App& app, Tasks tasks) {
       "  sixfold plot curves run --output curves.svg");
 }
 
-}  // namespace sixfold::cli
+}  // namespace cli
+}  // namespace sixfold

@@ -310,6 +310,7 @@ void Sweep::evaluate(const Training& training) {
   run.model_update = result.model_update;
   run.validation = result.validation;
   run.seconds = result.seconds;
+  run.operations = result.operations;
   run.precision = result.precision;
   const ModelConfig model = load_model_config(run.run + "/model");
   run.tokenizer = model.source_tokenizer_hash + model.target_tokenizer_hash;

@@ -52,6 +52,9 @@ std::vector<Column> columns_of(const SweepTable& table) {
   columns.push_back({"minutes", "minutes", 1, [](const SweepRun& run) {
                        return run.seconds ? std::optional(*run.seconds / 60) : std::nullopt;
                      }});
+  columns.push_back({"training, PFLOP", "training_pflop", 3, [](const SweepRun& run) {
+                       return run.operations ? std::optional(*run.operations / 1e15) : std::nullopt;
+                     }});
   const auto has = [](const SweepRun& run, const Column& column) {
     return run.finished && column.value(run).has_value();
   };
@@ -172,6 +175,7 @@ nlohmann::ordered_json json_of(const SweepRun& run) {
   object["parameters"] = run.parameters;
   if (!run.precision.empty()) object["precision"] = run.precision;
   if (run.seconds) object["seconds"] = *run.seconds;
+  if (run.operations) object["operations"] = *run.operations;
   if (!run.validation.empty()) object["validation"] = run.validation;
   if (run.test) object[fmt::format("test_{}", sweep_test_metric().name)] = run.test->score;
   return object;

@@ -23,6 +23,7 @@ struct SweepRun {
   int64_t parameters = 0;
   std::map<std::string, double> validation;  ///< the scores of the model, by name
   std::optional<double> seconds;             ///< of training
+  std::optional<double> operations;          ///< of the matrix products of training
   std::optional<SystemScore> test;           ///< by `sweep_test_metric`
 };
 

@@ -111,8 +111,10 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
       levels * gradients +
       WeightExchange::most_bytes(division.processes, Optimizer::owns_whole_weights(options.optimizer));
   const auto arena = std::make_shared<Arena>(dry);
+  double tokens = 0;
   const int64_t batch_bytes =
       sample_batches(task.training_data(), options, division.shards, part_tokens, [&](const Batch& part) {
+        tokens += static_cast<double>(part.tokens());
         Tape tape;
         Context context(dry, arena, tape, {});
         ops::LossOptions loss = loss_options(options.train);
@@ -121,6 +123,7 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
         task.loss(model, part, loss, context);
         tape.backward();
       });
+  forecast.operations_per_token = dry->product_operations() / std::max(tokens, 1.0);
   forecast.batches = BatchStream::bytes(batch_bytes) + batch_bytes;
   if (task.validation_data())
     forecast.validation = validation_bytes(task, model, options, part_tokens, *dry, arena);
@@ -129,12 +132,12 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
   return forecast;
 }
 
-int64_t fitting_parts(const Task& task, const TrainOptions& options, int64_t asked, int64_t available, bool fit,
-                      BatchDivision division) {
+FittingParts fitting_parts(const Task& task, const TrainOptions& options, int64_t asked, int64_t available,
+                           bool fit, BatchDivision division) {
   const MemoryForecast forecast = forecast_memory(task, options, asked, division);
   log_info("memory: {}", forecast.describe());
   const auto fits = [&](const MemoryForecast& f) { return available == 0 || f.total() - f.now <= available; };
-  if (fits(forecast)) return asked;
+  if (fits(forecast)) return {asked, forecast};
   const int64_t whole =
       asked > 0 ? std::min<int64_t>(asked, options.data.batch_tokens) : options.data.batch_tokens;
   for (int64_t tokens = whole / 2; tokens >= 16; tokens /= 2) {
@@ -143,7 +146,7 @@ int64_t fitting_parts(const Task& task, const TrainOptions& options, int64_t ask
     if (fit) {
       log_info("memory: batches are processed in parts of {} tokens to fit into {}", tokens,
                megabytes(available + forecast.now));
-      return tokens;
+      return {tokens, smaller};
     }
     const bool batch_norm = task.model_config().norm == Norm::batch;
     throw_input_error(

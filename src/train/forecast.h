@@ -7,7 +7,7 @@
 
 namespace sixfold {
 
-/// The memory that a training run will need, in bytes.
+/// The memory that a training run will need, in bytes, and what it computes.
 struct MemoryForecast {
   int64_t now = 0;          ///< in use already: the program and the task's data
   int64_t weights = 0;      ///< weights and their gradients
@@ -18,6 +18,9 @@ struct MemoryForecast {
   /// What validation needs beyond the memory of the activations: packed weights, the task's scores.
   int64_t validation = 0;
   int64_t checkpoint = 0;  ///< a copy of the largest tensor
+  /// Multiplications and additions of the matrix products of an update (forward, backward, and of a teacher),
+  /// for each source and target token.
+  double operations_per_token = 0;
 
   int64_t total() const {
     return now + weights + optimizer + activations + kernels + batches + std::max(validation, checkpoint);
@@ -37,10 +40,15 @@ struct BatchDivision {
 MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, int64_t part_tokens,
                                BatchDivision division = {});
 
+struct FittingParts {
+  int64_t tokens = 0;  ///< of a part; 0: batches are whole
+  MemoryForecast forecast;
+};
+
 /// Checks whether the run fits into `available` bytes (0: unknown) with parts of `asked` tokens (0: whole
 /// batches). Returns the part size to train with: `asked`, or, if that needs too much memory and `fit` is set,
 /// a smaller one. Throws an input error if the run does not fit; the message names the size that would.
-int64_t fitting_parts(const Task& task, const TrainOptions& options, int64_t asked, int64_t available, bool fit,
-                      BatchDivision division = {});
+FittingParts fitting_parts(const Task& task, const TrainOptions& options, int64_t asked, int64_t available,
+                           bool fit, BatchDivision division = {});
 
 }  // namespace sixfold

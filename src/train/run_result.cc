@@ -175,8 +175,11 @@ RunResult read_run_result(const std::string& run) {
   result.precision = step.value("precision", "");
   result.model_update = update_of_model(step, run, result.updates);
   if (result.model_update > 0) result.validation = validation_of(step, run, result.model_update);
-  if (const std::string newest = newest_checkpoint(run); !newest.empty())
-    result.seconds = Checkpoints::read_state(newest).seconds;
+  if (const std::string newest = newest_checkpoint(run); !newest.empty()) {
+    const TrainingState state = Checkpoints::read_state(newest);
+    result.seconds = state.seconds;
+    if (state.operations > 0) result.operations = state.operations;
+  }
   return result;
 }
 

@@ -32,6 +32,7 @@ struct RunResult {
   std::string precision;  ///< of its products in training: "fp32" or "bf16"
   /// Seconds of training, with validation. Empty if the run's checkpoints have been removed.
   std::optional<double> seconds;
+  std::optional<double> operations;  ///< as in `TrainingState`; empty also if they are not known
 };
 
 /// Reads the result of a finished run. Throws an input error if a file is missing or damaged.

@@ -45,6 +45,7 @@ void visit_fields(Visitor& v, State& s) {
   v.newer_field("diagnosis", s.diagnosis);
   v.newer_field("plateau_scale", s.plateau_scale);
   v.newer_field("stalled", s.stalled);
+  v.newer_field("operations", s.operations);
 }
 
 template <class Visitor, class History>

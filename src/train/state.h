@@ -60,6 +60,9 @@ struct TrainingState {
   /// The learning rate depends on them.
   std::vector<PlannedEnd> plan;
   double seconds = 0;  ///< seconds of training so far
+  /// Multiplications and additions of matrix products so far, as forecast for each token; 0: not known, as in a
+  /// run that version 0.2 began.
+  double operations = 0;
   ProgressSums sums;
   std::optional<double> best;  ///< best validation score so far
   int64_t best_update = 0;

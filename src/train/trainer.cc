@@ -87,6 +87,7 @@ class Trainer {
   const std::string resumed_from_;  ///< a checkpoint; empty: the run starts from the beginning
   RunStart start_;
   TrainingState& state_ = start_.state;
+  double operations_per_token_ = 0;  ///< as forecast when `task_` is opened
   const std::unique_ptr<const Task> task_;
   const std::shared_ptr<Backend> backend_;
   Replica replica_;
@@ -273,12 +274,13 @@ int64_t Trainer::choose_parts(const Task& task) {
   const int64_t asked =
       resumed && !start_.parts_changed ? state_.part_tokens : options_.data.micro_batch_tokens;
   const bool kept = resumed && !start_.parts_changed && task.model_config().norm == Norm::batch;
-  const int64_t own_parts =
+  const FittingParts fitting =
       fitting_parts(task, options_, asked, available_memory() / processes_.local_size(), request_.fit && !kept,
                     {.shards = static_cast<int>(state_.shards), .processes = processes_.size()});
+  operations_per_token_ = fitting.forecast.operations_per_token;
   // 0 means whole batches.
-  int64_t parts = own_parts;
-  const auto own = static_cast<double>(own_parts);
+  int64_t parts = fitting.tokens;
+  const auto own = static_cast<double>(parts);
   for (const std::vector<double>& other : processes_.gather_numbers({&own, 1}))
     if (other.at(0) > 0 && (parts == 0 || other[0] < static_cast<double>(parts)))
       parts = static_cast<int64_t>(other[0]);
@@ -352,6 +354,8 @@ void Trainer::account(const StepResult& step, const Update& batches, double rate
   state_.sums.loss += step.loss_sum;
   state_.sums.loss_weight += batches.loss_weight();
   state_.sums.tokens += batches.tokens();
+  if (state_.update == 0 || state_.operations > 0)
+    state_.operations += operations_per_token_ * static_cast<double>(batches.tokens());
   state_.sums.gradient_norm = step.gradient_norm;
   ++state_.update;
   const double seconds = pass_time();

@@ -76,6 +76,18 @@ TEST_F(Plot, DrawsSelfAttention) {
   expect_error(plot("--text a --kind encoder --layer 1 -o -"), "the model's encoder has layers 0 to 0");
 }
 
+/// As figures 3 to 5 of the paper do.
+TEST_F(Plot, DrawsAttentionAsLines) {
+  const Outcome outcome = plot("--text 'a b c' --kind encoder --style lines --heads 1 --token b -o -");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find("head 2: b → "), std::string::npos) << outcome.text;
+  EXPECT_EQ(outcome.text.find("head 1"), std::string::npos);
+  EXPECT_EQ(outcome.text.find("head 2: a → "), std::string::npos);
+  expect_error(plot("--text 'a b c' --style lines --heads 7 -o -"), "--heads 7: the layer has heads 0 to 1");
+  expect_error(plot("--text 'a b c' --style lines --token z -o -"), "no row has the token 'z'");
+  expect_error(plot("--text 'a b c' --heads 0 -o -"), "--heads and --token need --style lines");
+}
+
 TEST_F(Plot, DrawsHowARunWent) {
   const std::string log = folder_ / "train.jsonl";
   write_file_atomically(log, R"({"update":10,"loss":4.5,"learning_rate":0.001,"gradient_norm":1.5}

@@ -170,9 +170,9 @@ TEST(FittingParts, IsFoundWhereTheWholeIsTooMuch) {
   EXPECT_GT(whole.activations, 4 * parts.activations);
   EXPECT_EQ(whole.weights, parts.weights);
   const int64_t enough = whole.total() - whole.now, less = parts.total() - parts.now + (4 << 20);
-  EXPECT_EQ(fitting_parts(task, options, 0, 2 * enough, false), 0);
-  EXPECT_EQ(fitting_parts(task, options, 0, 0, false), 0);  // nobody knows
-  EXPECT_EQ(fitting_parts(task, options, 0, less, true), 512);
+  EXPECT_EQ(fitting_parts(task, options, 0, 2 * enough, false).tokens, 0);
+  EXPECT_EQ(fitting_parts(task, options, 0, 0, false).tokens, 0);  // nobody knows
+  EXPECT_EQ(fitting_parts(task, options, 0, less, true).tokens, 512);
   const auto message = [&](int64_t available) -> std::string {
     try {
       fitting_parts(task, options, 0, available, false);

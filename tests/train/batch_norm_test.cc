@@ -172,7 +172,7 @@ TEST(BatchNormTraining, ARunThatDoesNotFitIsToldWhatItsPartsMean) {
   const Copying copying(options);
   const MemoryForecast parts = forecast_memory(copying, options, 512);
   const int64_t available = parts.total() - parts.now;
-  EXPECT_EQ(fitting_parts(copying, options, 0, available, /*fit=*/true), 512);
+  EXPECT_EQ(fitting_parts(copying, options, 0, available, /*fit=*/true).tokens, 512);
   const std::string message = error_message([&] { fitting_parts(copying, options, 0, available, false); });
   EXPECT_NE(message.find("--fit for a new run"), std::string::npos) << message;
   EXPECT_NE(message.find("norm: batch normalizes over a part"), std::string::npos) << message;

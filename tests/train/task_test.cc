@@ -309,7 +309,13 @@ TEST_F(TaskTest, IsForecast) {
   EXPECT_EQ(whole.weights, 2 * 4 * weights);
   EXPECT_GT(whole.activations, 4 * parts.activations);
   EXPECT_GT(parts.activations, 0);
-  EXPECT_EQ(fitting_parts(task, options_, 0, parts.total() - parts.now, /*fit=*/true), 512);
+  // Forward, and backward to both operands: 2 operations for each weight of a product, three times.
+  const Architecture& a = options_.model;
+  const double multiplied =
+      a.encoder_layers * (4.0 * a.d_model * a.d_model + 2.0 * a.d_model * a.d_ff) + 10.0 * a.d_model;
+  EXPECT_DOUBLE_EQ(whole.operations_per_token, 6 * multiplied);
+  EXPECT_DOUBLE_EQ(parts.operations_per_token, 6 * multiplied);
+  EXPECT_EQ(fitting_parts(task, options_, 0, parts.total() - parts.now, /*fit=*/true).tokens, 512);
   // Weights that are not trained have neither gradients nor state of the optimizer.
   options_.start = {.model = "base", .freeze = {ModelPart::encoder}};
   const MemoryForecast frozen = forecast_memory(task, options_, 0);

@@ -51,21 +51,6 @@ struct Layout {
   double height() const { return bottom() + gap + scale_height + note_size + 6 + margin; }
 };
 
-void check(const AttentionMap& map) {
-  require(
-      map.heads > 0 && !map.source.empty() && !map.target.empty(),
-      "an attention map needs at least one head, source token and target token, not {} heads, {} source and {} "
-      "target tokens",
-      map.heads, map.source.size(), map.target.size());
-  size_t expected = static_cast<size_t>(map.heads) * map.target.size() * map.source.size();
-  require(map.weights.size() == expected,
-          "attention weights: {} values for [{} heads, {} target tokens, {} source tokens]", map.weights.size(),
-          map.heads, map.target.size(), map.source.size());
-  constexpr float rounding = 1e-4f;
-  for (float weight : map.weights)
-    require(weight >= 0 && weight <= 1 + rounding, "attention weight {} is not between 0 and 1", weight);
-}
-
 double longest(const std::vector<std::string>& pieces) {
   double width = 0;
   for (const std::string& piece : pieces) width = std::max(width, text_width(piece, label_size));
@@ -157,8 +142,23 @@ void draw_scale(Svg& svg, const Layout& layout, const std::string& axes) {
 
 }  // namespace
 
+void check_attention(const AttentionMap& map) {
+  require(
+      map.heads > 0 && !map.source.empty() && !map.target.empty(),
+      "an attention map needs at least one head, source token and target token, not {} heads, {} source and {} "
+      "target tokens",
+      map.heads, map.source.size(), map.target.size());
+  size_t expected = static_cast<size_t>(map.heads) * map.target.size() * map.source.size();
+  require(map.weights.size() == expected,
+          "attention weights: {} values for [{} heads, {} target tokens, {} source tokens]", map.weights.size(),
+          map.heads, map.target.size(), map.source.size());
+  constexpr float rounding = 1e-4f;
+  for (float weight : map.weights)
+    require(weight >= 0 && weight <= 1 + rounding, "attention weight {} is not between 0 and 1", weight);
+}
+
 std::string attention_svg(const AttentionMap& map) {
-  check(map);
+  check_attention(map);
   Layout layout = layout_of(map);
   Svg svg;
   std::string title = elided(map.title, title_size, layout.width - 2 * margin);

@@ -20,5 +20,7 @@ struct AttentionMap {
 /// Source tokens are columns, target tokens rows. The tooltip of a cell shows its weight. Throws an input error
 /// for an empty side, a wrong number of weights, or a weight outside [0, 1].
 std::string attention_svg(const AttentionMap& map);
+/// Throws as `attention_svg`.
+void check_attention(const AttentionMap& map);
 
 }  // namespace sixfold

@@ -193,6 +193,8 @@ void Svg::polyline(std::span<const Point> points, const LineStyle& style, std::s
                  number(style.width));
   if (!style.dashes.empty())
     fmt::format_to(std::back_inserter(body_), " stroke-dasharray=\"{}\"", style.dashes);
+  if (style.strength < 1)
+    fmt::format_to(std::back_inserter(body_), " stroke-opacity=\"{:.3f}\"", style.strength);
   if (style.offset != 0)
     fmt::format_to(std::back_inserter(body_), " stroke-dashoffset=\"{}\"", number(-style.offset));
   body_ += " points=\"";

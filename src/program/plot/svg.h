@@ -51,6 +51,7 @@ struct LineStyle {
   double width = 1;
   std::string dashes = {};  ///< lengths of dashes and gaps by turns, in pixels: "5 3"; empty: a solid line
   double offset = 0;        ///< how far the pattern is pushed along the line
+  double strength = 1;      ///< its opacity
 };
 
 /// Builds an SVG picture. Coordinates are in pixels from the top left. Colours are given by the classes of its
