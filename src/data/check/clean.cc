@@ -86,7 +86,7 @@ class FirstPass {
       PairReader reader({text}, options.invalid);
       const auto next = [&](LinePair& lines) {
         for (CleanedPair pair; read_pair(reader, options, pair);) {
-          progress.tell([&] { return reader.part_read(); });
+          progress.update([&] { return reader.fraction_read(); });
           repeats.add(hash_of_pair(pair.lines, options.near_duplicates));
           if (!pair.rule.empty()) continue;
           lines = std::move(pair.lines);
@@ -235,7 +235,7 @@ CleanReport clean_corpus(const std::vector<CorpusFiles>& files, const CleanOptio
           if (block[i].rule.empty()) block[i].rule = judge.rule_of(block[i].lines);
       });
       for (const CleanedPair& pair : block) {
-        progress.tell([&] { return share_of(index - begin, end - begin); });
+        progress.update([&] { return share_of(index - begin, end - begin); });
         ++report.read;
         report.kept += pair.rule.empty();
         report.mended += pair.rule.empty() && pair.is_mended;

@@ -265,7 +265,7 @@ std::vector<Finding> check_questions(const TextCheck& check) {
   std::vector<Finding> findings;
   each_part(check, findings, [&](const Part& part) {
     QuestionReader reader(part.files, check.invalid);
-    QuestionedText one;
+    Passage one;
     int64_t count = 0;
     const auto next = [&](LinePair& pair) {
       if (!reader.next(one)) return false;

@@ -168,7 +168,7 @@ void find_unknown(const SurveyedText& text, const Tokens& tokens, const char* si
   const double share = share_of(tokens.unknown, tokens.all);
   if (share <= tolerated) return;
   findings.push_back(
-      {"unknown-tokens", share > most_unknown_share ? Severity::error : Severity::warning,
+      {"unknown-tokens", share > max_unknown_share ? Severity::error : Severity::warning,
        fmt::format("{}: {:.2g}% of the {} tokens are not in the vocabulary. The model can't read or write "
                    "them. Use a tokenizer that was made for this text",
                    text.key, 100 * share, side),
