@@ -80,8 +80,8 @@ class PairReader {
   std::vector<CorpusFiles> files_;
   InvalidUtf8 invalid_;
   PairAugmentation augmentation_;
-  std::vector<std::pair<std::string, std::string>>
-      copies_;               ///< the copies of the last pair that are still to be returned, in order
+  /// The copies of the last pair that are still to be returned, in order.
+  std::vector<std::pair<std::string, std::string>> copies_;
   size_t source_words_ = 0;  ///< the number of source words of the last pair, if it has links
   CorpusReport report_;
   size_t text_ = 0;

@@ -95,8 +95,8 @@ class WholeText {
       begin += cut;
     }
     text_.erase(0, begin);
-    split_at_ = 2 * std::max(piece_bytes,
-                             text_.size());  // so that a text that can't be cut is not searched after each line
+    // Twice its size, so that a text that can't be cut is not searched after each line.
+    split_at_ = 2 * std::max(piece_bytes, text_.size());
   }
   void end() {
     append_(tokenizer_.encode_text(text_));

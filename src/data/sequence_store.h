@@ -18,8 +18,8 @@ struct DataFiles {
 
 struct SequenceStoreOptions {
   std::string settings = {};  ///< stored in the record: the settings by which data was encoded
-  std::vector<std::string> names =
-      {};  ///< stored in the record: the names of the numbers in the sequences, such as labels
+  /// Stored in the record: the names of the numbers in the sequences, such as labels.
+  std::vector<std::string> names = {};
   std::string expected_training = {};      ///< expected hash of the training sequences; empty: any
   std::string expected_validation = {};    ///< expected hash of the validation sequences; empty: any
   const std::atomic<int>* stop = nullptr;  ///< if it becomes nonzero, `Cancelled` is thrown

@@ -35,8 +35,8 @@ class TextBlocks {
 
   IdSequences texts_;
   BlockOptions options_;
-  static constexpr int64_t group =
-      64;                        // texts; keeping a number for each would take more memory than short texts
+  // Texts; keeping a number for each would take more memory than short texts.
+  static constexpr int64_t group = 64;
   std::vector<int64_t> begins_;  // the number of the first block of each group of texts
   int64_t size_ = 0;
 };

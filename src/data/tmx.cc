@@ -21,8 +21,8 @@ namespace sixfold {
 namespace {
 
 constexpr size_t max_segment_bytes = 1'000'000;
-constexpr int64_t max_token_bytes =
-    1 << 20;  // of a token that expat buffers until it is complete, such as a tag
+// Of a token that expat buffers until it is complete, such as a tag.
+constexpr int64_t max_token_bytes = 1 << 20;
 constexpr int max_depth = 64;
 
 }  // namespace
@@ -88,8 +88,9 @@ class TmxReader::Parser {
   struct Side {
     std::string language;
     std::string text = {};
-    int rank = 0;  ///< of `text`: 2 if its code is exactly that of the language, 1 if it is in the language, 0
-                   ///< if there is none
+    /// The rank of `text`: 2 if its code is exactly that of the language, 1 if it is in the language, 0 without a
+    /// text.
+    int rank = 0;
     int variant_rank = 0;  ///< rank of the variant that is being read
   };
   struct Pair {

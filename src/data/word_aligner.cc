@@ -266,8 +266,8 @@ void WordAligner::compute_posteriors(Model model, int64_t i, Posteriors& result)
 }
 
 void WordAligner::for_each_pair(Model model, const std::function<void(int64_t, const Posteriors&)>& body) {
-  constexpr int64_t max_pairs = 256,
-                    max_cells = 1 << 22;  // processed at a time, so that long lines need little memory
+  // The limits of a group of pairs, so that long lines need little memory.
+  constexpr int64_t max_pairs = 256, max_cells = 1 << 22;
   ThreadPool pool(options_.threads);
   std::vector<Posteriors> posteriors(max_pairs);
   for (int64_t first = 0, end = 0; first < source_.lines.size(); first = end) {

@@ -17,9 +17,9 @@
 namespace sixfold {
 
 struct AlignerOptions {
-  int iterations = 5;      ///< number of training iterations of each of the two models
-  double threshold = 0.5;  ///< two words are linked if the geometric mean of the probabilities of both
-                           ///< directions is at least this
+  int iterations = 5;  ///< number of training iterations of each of the two models
+  /// Two words are linked if the geometric mean of the probabilities of both directions is at least this.
+  double threshold = 0.5;
   int threads = 1;
   const std::atomic<int>* stop = nullptr;  ///< `Cancelled` is thrown when it becomes nonzero
 };
