@@ -30,7 +30,7 @@ static void visit(OptionVisitor& v, TrainRequest& o) {
 
 namespace {
 
-/// The options of `sixfold_translate`. `generation`: the model's, before they are read.
+/// The options of `sixfold_translate`. Before they are read, `generation` has the settings of the model.
 struct TranslateKeys {
   TranslateOptions options;
   GenerationConfig generation;
@@ -57,7 +57,7 @@ int note(int code, const char* message) noexcept {
   return code;
 }
 
-/// The codes have the order of `Fault`.
+/// The code of a fault. The codes are in the order of `Fault`.
 int code_of(Fault fault) { return SIXFOLD_INPUT_ERROR + static_cast<int>(fault); }
 static_assert(static_cast<int>(Fault::input) == 0 && static_cast<int>(Fault::program) == 2);
 
@@ -78,7 +78,7 @@ int note_exception() noexcept {
   }
 }
 
-/// What `action` returns; NULL or 0 if it throws.
+/// Returns the result of `action`, or NULL or 0 if it throws.
 template <class Action>
 auto value_of(Action action) noexcept -> decltype(action()) {
   try {
@@ -89,7 +89,7 @@ auto value_of(Action action) noexcept -> decltype(action()) {
   }
 }
 
-/// SIXFOLD_OK, or the code of what `action` throws.
+/// Calls `action`. Returns SIXFOLD_OK, or the code of the exception that it throws.
 template <class Action>
 int code_after(Action action) noexcept {
   try {
@@ -116,7 +116,7 @@ std::vector<std::string> texts_of(const char* const* texts, const size_t* sizes,
   return result;
 }
 
-/// A part of a result; throws an input error if there are not so many.
+/// An element of a result. Throws an input error if there is no element at this place.
 template <class Part>
 const Part& part(const std::vector<Part>& parts, size_t place, const char* what) {
   require(place < parts.size(), "there is no {} {}; there are {}", what, place, parts.size());
@@ -163,7 +163,7 @@ struct sixfold_generated {
 
 namespace {
 
-/// `keys` with what the options set.
+/// Returns `keys` with the values that the options set.
 template <class Keys>
 Keys read(const sixfold_options* options, Keys keys = {}) {
   if (options) read_options(options->tree, keys);
@@ -372,7 +372,7 @@ int sixfold_train(const char* config, const char* run, const sixfold_options* op
     given(config, "config");
     std::atomic<int> stopped = 0;
     request.stop = &stopped;
-    std::jthread asking;  // whether to stop, until the training has ended
+    std::jthread asking;  // calls `stop` repeatedly until the training has ended
     if (stop)
       asking = std::jthread([&](const std::stop_token& ended) {
         std::mutex mutex;

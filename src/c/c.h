@@ -2,8 +2,9 @@
  * (docs/library.md). Its ABI is stable: a program that was linked with it runs with each later version that has
  * the same SIXFOLD_ABI, which is also the number in the library's name, libsixfold_c.so.1.
  *
- * Texts are UTF-8. A function that takes several has an array of them, an array of their sizes in bytes, which
- * may be NULL if each text ends with a NUL, and their number. Names of files, keys and values end with a NUL.
+ * Texts are UTF-8. A function that takes several texts has as arguments an array of them, an array of their
+ * sizes in bytes, which may be NULL if each text ends with a NUL, and their number. Names of files, keys and
+ * values end with a NUL.
  *
  * A function that may fail returns a code, or NULL in place of a handle or text; none of them throws an
  * exception or ends the program. An argument may be NULL only where that is said; elsewhere NULL is an error.
@@ -32,7 +33,7 @@ enum {
   SIXFOLD_INPUT_ERROR = 1,       /* an argument, option, file or model is wrong */
   SIXFOLD_ENVIRONMENT_ERROR = 2, /* no memory, a full disk, and the like */
   SIXFOLD_PROGRAM_ERROR = 3,     /* a mistake in Sixfold */
-  SIXFOLD_STOPPED = 4            /* a callback asked for it */
+  SIXFOLD_STOPPED = 4            /* a callback has requested it */
 };
 
 /* The last call on this thread that failed: its code, and what is wrong, where, and how to fix it. SIXFOLD_OK
@@ -40,10 +41,10 @@ enum {
 int sixfold_error_code(void);
 const char* sixfold_error_message(void);
 
-/* Options by name, with values as text: "beam_size", "4". A name of a group has dots:
- * "generation.length_penalty". The call that gets them reads them, and fails if it does not know a name or
- * can't read a value; messages write an option as the command line does: "--set beam_size=4". Where a function
- * takes options, NULL stands for none. */
+/* Options by name, with values as text: "beam_size", "4". The name of an option in a group is
+ * written with dots: "generation.length_penalty". The call that gets the options reads them, and fails if it
+ * does not know a name or can't read a value; messages write an option as the command line does:
+ * "--set beam_size=4". Where a function takes options, NULL stands for none. */
 typedef struct sixfold_options sixfold_options;
 sixfold_options* sixfold_options_new(void);
 int sixfold_options_set(sixfold_options* options, const char* name, const char* value);
@@ -88,7 +89,7 @@ typedef int (*sixfold_next_line)(void* data, int wait, const char** line, size_t
  * call. Returns 0 to go on. */
 typedef int (*sixfold_line_translated)(void* data, size_t line, const sixfold_translations* translations);
 /* Translates a stream of lines, and passes each on as soon as it and all lines before it are ready. Calls both
- * callbacks on this thread, with `data`. Options as sixfold_translate. */
+ * callbacks on this thread, with `data`. Options: those of sixfold_translate. */
 int sixfold_translate_stream(const sixfold_translator* translator, sixfold_next_line next,
                              sixfold_line_translated receive, void* data, const sixfold_options* options);
 
@@ -108,7 +109,8 @@ const char* sixfold_generated_text(const sixfold_generated* generated, size_t pr
                                    size_t* size);
 void sixfold_generated_free(sixfold_generated* generated);
 
-/* The number of labels of a classifier of texts (0 after an error), and each of them, valid as long as it. */
+/* The number of labels of a classifier of texts (0 after an error), and each of them. A label is valid as long
+ * as the classifier. */
 size_t sixfold_classifier_labels(const sixfold_classifier* classifier);
 const char* sixfold_classifier_label(const sixfold_classifier* classifier, size_t label);
 /* Writes the probability of each label for each text to `probabilities` [count, labels], which has room for
@@ -125,7 +127,7 @@ int sixfold_embed(const sixfold_embedder* embedder, const char* const* texts, co
 
 /* Trains as a config in YAML or JSON says, with the keys of `sixfold train --options`; the model is in
  * RUN/model. Options: resume, other_processor and fit, as those of `sixfold train`. `stop`, which may be NULL,
- * is called by another thread with `data`, about 20 times a second; when it returns another number than 0, the
+ * is called by another thread with `data`, about 20 times a second; when it returns a nonzero number, the
  * training saves its state and returns SIXFOLD_STOPPED. */
 int sixfold_train(const char* config, const char* run, const sixfold_options* options, int (*stop)(void* data),
                   void* data);

@@ -36,14 +36,14 @@ void cut(Image& image, int side, int row, int column) {
 
 }  // namespace
 
-Image augmented(const Image& image, const Augmentation& how, RandomStream& random) {
-  const bool flip = how.flip && random.below(2) == 1;
-  const int right = how.shift > 0 ? between(random, -how.shift, how.shift) : 0;
-  const int down = how.shift > 0 ? between(random, -how.shift, how.shift) : 0;
+Image augmented(const Image& image, const Augmentation& options, RandomStream& random) {
+  const bool flip = options.flip && random.below(2) == 1;
+  const int right = options.shift > 0 ? between(random, -options.shift, options.shift) : 0;
+  const int down = options.shift > 0 ? between(random, -options.shift, options.shift) : 0;
   Image result = flip || right != 0 || down != 0 ? moved(image, flip, right, down) : image;
-  if (how.cut_out > 0) {
+  if (options.cut_out > 0) {
     const int row = between(random, 0, image.size.height - 1);
-    cut(result, how.cut_out, row, between(random, 0, image.size.width - 1));
+    cut(result, options.cut_out, row, between(random, 0, image.size.width - 1));
   }
   return result;
 }

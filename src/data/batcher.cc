@@ -9,11 +9,11 @@ namespace sixfold {
 
 Batcher::Batcher(const Dataset& data, const BatcherOptions& options)
     : data_(&data), options_(options), order_(data.parts(), options.shuffle, options.seed) {
-  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  constexpr int64_t max_count = std::numeric_limits<int32_t>::max();
   const int64_t size = data.size();
-  require(size <= most, "the dataset has {} samples; at most {} are supported", size, most);
-  require(options.batch_tokens >= 1 && options.batch_tokens <= most,
-          "batch_tokens is {}; it must be from 1 to {}", options.batch_tokens, most);
+  require(size <= max_count, "the dataset has {} samples; at most {} are supported", size, max_count);
+  require(options.batch_tokens >= 1 && options.batch_tokens <= max_count,
+          "batch_tokens is {}; it must be from 1 to {}", options.batch_tokens, max_count);
   require(options.max_samples >= 0, "max_samples is {}; it must be at least 0", options.max_samples);
 }
 

@@ -9,7 +9,7 @@ namespace sixfold {
 struct BatcherOptions {
   int64_t batch_tokens = 4096;  ///< maximum number of tokens of a batch, as `Dataset::tokens` counts them
   int max_samples = 0;          ///< maximum number of samples of a batch; 0: no limit
-  bool shuffle = true;          ///< whether each epoch has another random order
+  bool shuffle = true;          ///< whether each epoch has a different random order
   uint64_t seed = 1;
 };
 
@@ -19,8 +19,8 @@ struct BatcherOptions {
 /// batch only.
 class Batcher {
  public:
-  /// The position of a batch: the epoch, and the index of its first pair in the order of the epoch, both from
-  /// 0.
+  /// The position of a batch: the epoch, and the index of its first sample in the order of the epoch. Both
+  /// count from 0.
   struct Position {
     int64_t epoch = 0, place = 0;
     /// The epoch, counted from 1, of the last sample before the position. At the very beginning it is 1.

@@ -12,7 +12,7 @@ namespace sixfold {
 /// ends has the end token as its last label.
 class BlockDataset final : public Dataset {
  public:
-  /// `tokenizers` are those that encoded the texts; `describe` alone needs them.
+  /// `tokenizers` are those that encoded the texts; only `describe` needs them.
   BlockDataset(TextBlocks blocks, Tokenizers tokenizers, TargetEnds ends, std::string hash);
 
   std::vector<EpochOrder::Part> parts() const override { return {{blocks_.size(), 1}}; }

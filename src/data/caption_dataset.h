@@ -12,7 +12,7 @@ namespace sixfold {
 AppendImageText caption_appender(const Tokenizer& tokenizer);
 
 /// Images with captions, as `image_encoder` stores them with `caption_appender`, for an encoder of patches and
-/// a decoder that is taught by teacher forcing.
+/// a decoder that is trained with teacher forcing.
 class CaptionDataset final : public Dataset {
  public:
   /// Throws an input error if the store has no images.
@@ -25,7 +25,7 @@ class CaptionDataset final : public Dataset {
   SampleDescription describe(int64_t sample) const override;
   std::string hash() const override { return hash_; }
 
-  /// The number of rows of an image.
+  /// The number of rows that the encoder reads for an image.
   int64_t rows() const { return rows_; }
   /// The tokens of a caption, without the end token.
   std::span<const int32_t> caption(int64_t sample) const { return stored_image(sequences_[sample]).rest; }

@@ -4,10 +4,11 @@
 
 namespace sixfold {
 
-std::vector<int32_t> classifier_input(std::span<const int32_t> text, int64_t most, int32_t bos, int32_t eos) {
+std::vector<int32_t> classifier_input(std::span<const int32_t> text, int64_t max_tokens, int32_t bos,
+                                      int32_t eos) {
   std::vector<int32_t> ids;
   if (bos >= 0) ids.push_back(bos);
-  const auto kept = text.first(static_cast<size_t>(std::min(most, std::ssize(text))));
+  const auto kept = text.first(static_cast<size_t>(std::min(max_tokens, std::ssize(text))));
   ids.insert(ids.end(), kept.begin(), kept.end());
   ids.push_back(eos);
   return ids;

@@ -11,7 +11,7 @@ namespace sixfold {
 struct ClassDatasetOptions {
   std::vector<std::string> labels;
   std::vector<float> weights;  ///< of the losses, one for each label
-  int64_t tokens = 512;        ///< most tokens of a text that the model reads; the others are cut off
+  int64_t tokens = 512;  ///< maximum number of tokens of a text that the model reads; later ones are cut off
   TokenDropout dropout;
 };
 
@@ -41,8 +41,9 @@ class ClassDataset final : public Dataset {
 };
 
 /// What the encoder of a classifier reads: the start token if there is one (`bos` is not negative), the first
-/// `most` tokens of a text, and the end token.
-std::vector<int32_t> classifier_input(std::span<const int32_t> text, int64_t most, int32_t bos, int32_t eos);
+/// `max_tokens` tokens of a text, and the end token.
+std::vector<int32_t> classifier_input(std::span<const int32_t> text, int64_t max_tokens, int32_t bos,
+                                      int32_t eos);
 
 /// The number of sequences of each label, in a store of labelled texts.
 std::vector<int64_t> label_counts(const IdSequences& sequences, size_t labels);

@@ -29,11 +29,11 @@ void check_files(const std::vector<CorpusFiles>& files) {
       require_readable(f.source);
       require_readable(f.target);
     }
-    for (const std::string& beside : {f.weights, f.alignments}) {
-      if (beside.empty()) continue;
+    for (const std::string& annotation : {f.weights, f.alignments}) {
+      if (annotation.empty()) continue;
       require(!is_tmx(f.tsv), "{}: a translation memory has no lines to which those of {} could belong", f.tsv,
-              beside);
-      require_readable(beside);
+              annotation);
+      require_readable(annotation);
     }
   }
 }
@@ -90,8 +90,9 @@ std::vector<CorpusFiles> corpus_files(const std::vector<std::string>& names, con
   return files;
 }
 
-PairReader::PairReader(std::vector<CorpusFiles> files, InvalidUtf8 invalid, const MadePairs& made)
-    : files_(std::move(files)), invalid_(invalid), made_(made) {
+PairReader::PairReader(std::vector<CorpusFiles> files, InvalidUtf8 invalid,
+                       const PairAugmentation& augmentation)
+    : files_(std::move(files)), invalid_(invalid), augmentation_(augmentation) {
   check_files(files_);
 }
 
@@ -100,7 +101,7 @@ bool PairReader::next(std::string& source, std::string& target) {
     std::tie(source, target) = std::move(copies_.front());
     copies_.erase(copies_.begin());
     if (!links_.empty() && count_words(source) != source_words_)
-      links_.clear();  // a word of one letter was left out
+      links_.clear();  // a typing error has removed a word of one letter, so that the links no longer fit
     ++report_.read;
     return true;
   }
@@ -108,7 +109,7 @@ bool PairReader::next(std::string& source, std::string& target) {
   do
     if (!next_of_all(source, target, dropped)) return false;
   while (!dropped.empty());
-  copies_ = made_.of(source, target);
+  copies_ = augmentation_.copies_of(source, target);
   if (!links_.empty()) {
     source_words_ = count_words(source);
     require_within(links_, source_words_, count_words(target), alignments_->place());
@@ -137,15 +138,14 @@ bool PairReader::next_of_all(std::string& source, std::string& target, std::stri
 }
 
 bool PairReader::read_line_pair(std::string& source, std::string& target, bool& valid) {
-  for (;; source_.reset(), target_.reset(), weights_.reset(), alignments_.reset(), memory_.reset(), ++text_) {
+  for (;; source_.reset(), target_.reset(), weights_.reset(), alignments_.reset(), tmx_.reset(), ++text_) {
     if (text_ == files_.size()) return false;
     const CorpusFiles& files = files_[text_];
     weight_ = 1;
     links_.clear();
     if (is_tmx(files.tsv)) {
-      if (!memory_)
-        memory_ = std::make_unique<TmxReader>(files.tsv, files.source_language, files.target_language);
-      if (memory_->next(source, target)) return true;
+      if (!tmx_) tmx_ = std::make_unique<TmxReader>(files.tsv, files.source_language, files.target_language);
+      if (tmx_->next(source, target)) return true;
       continue;
     }
     if (!source_) {
@@ -162,11 +162,11 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
           "{} has {} but {} has {}; line n of one file must be the translation of line n of the other",
           files.source, counted(source_->line_number(), "line"), files.target, target_->line_number());
     }
-    std::string beside;
-    if (weights_ && read_beside(*weights_, files.weights, "a weight", has_source, beside))
-      weight_ = weight_of(beside, *weights_);
-    if (alignments_ && read_beside(*alignments_, files.alignments, "an alignment", has_source, beside))
-      links_ = links_of(beside, *alignments_);
+    std::string annotation;
+    if (weights_ && read_annotation(*weights_, files.weights, "a weight", has_source, annotation))
+      weight_ = weight_of(annotation, *weights_);
+    if (alignments_ && read_annotation(*alignments_, files.alignments, "an alignment", has_source, annotation))
+      links_ = links_of(annotation, *alignments_);
     if (!has_source) {
       require(source_->line_number() > 0, "{}: is empty; expected one sentence on each line",
               target_ ? files.source : files.tsv);
@@ -186,9 +186,9 @@ bool PairReader::read_line_pair(std::string& source, std::string& target, bool& 
   }
 }
 
-/// Reads the line that belongs to the pair, if there is one, from a file beside the text.
-bool PairReader::read_beside(LineReader& reader, const std::string& name, const char* what, bool has_pair,
-                             std::string& line) const {
+/// Reads the line of the current pair from a file of weights or alignments. Returns whether there is a pair.
+bool PairReader::read_annotation(LineReader& reader, const std::string& name, const char* what, bool has_pair,
+                                 std::string& line) const {
   const bool has_line = reader.next(line);
   const std::string& text = files_[text_].tsv.empty() ? files_[text_].source : files_[text_].tsv;
   require(has_line || !has_pair, "{}: has {}, but {} has more; there must be {} for each line", name,
@@ -209,7 +209,7 @@ bool PairReader::make_valid(std::string& line, const LineReader& reader) const {
   return false;
 }
 
-double PairReader::part_read() const {
+double PairReader::fraction_read() const {
   double read = 0, all = 0;
   for (size_t i = 0; i < files_.size(); ++i) {
     const std::string& path = files_[i].tsv.empty() ? files_[i].source : files_[i].tsv;
@@ -219,8 +219,8 @@ double PairReader::part_read() const {
     all += bytes;
     const double part = i < text_   ? 1
                         : i > text_ ? 0
-                        : memory_   ? memory_->part_read()
-                        : source_   ? source_->part_read()
+                        : tmx_      ? tmx_->fraction_read()
+                        : source_   ? source_->fraction_read()
                                     : 0;
     read += bytes * part;
   }

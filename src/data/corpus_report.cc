@@ -14,7 +14,7 @@
 namespace sixfold {
 namespace {
 
-/// Calls `use` for every field, for writing and reading.
+/// Calls `visit` with the name and the value of each field, both for writing and for reading.
 template <class Report, class Visitor>
 void each_field(Report& r, const Visitor& visit) {
   visit("read", r.read);
@@ -89,7 +89,7 @@ CorpusReport parse_corpus_report(const std::string& text, const std::string& whe
   const JsonObject object(json, place);
   CorpusReport report;
   each_field(report, [&](const char* name, auto& value) {
-    // which older reports lack
+    // older reports do not have these fields
     const bool is_new = std::string_view(name).ends_with("_unknown") || name == std::string_view("zero_weight");
     if (!is_new || object.has(name)) object.read(name, value);
   });

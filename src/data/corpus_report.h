@@ -5,8 +5,8 @@
 
 namespace sixfold {
 
-/// The share of unknown tokens from which on a vocabulary does not fit a text.
-inline constexpr double most_unknown_share = 0.1;
+/// The maximum share of unknown tokens in a text that a vocabulary fits.
+inline constexpr double max_unknown_share = 0.1;
 
 /// Statistics of a corpus: how many pairs were read, dropped and why, and histograms of their lengths.
 struct CorpusReport {
@@ -20,7 +20,7 @@ struct CorpusReport {
   int64_t repeats = 0;      ///< pairs that repeat an earlier one, dropped or not
   int64_t replaced = 0;     ///< kept after invalid UTF-8 was replaced by U+FFFD
 
-  static constexpr int64_t longest = 1024;  ///< all lengths from here on share one bin
+  static constexpr int64_t longest = 1024;  ///< all lengths from this one on share a bin
   static constexpr int ratio_bins = 65;     ///< of log2(target / source), from -4 to 4 in steps of 1/8
   /// The number of pairs by length in tokens.
   std::vector<int64_t> source_lengths = std::vector<int64_t>(longest + 1);

@@ -9,29 +9,30 @@
 
 namespace sixfold {
 
-/// A sample as reports name and show it: {"pair", {{"source", "a dog"}, {"target", "ein Hund"}}}.
+/// A sample in the form in which reports show it: {"pair", {{"source", "a dog"}, {"target", "ein Hund"}}}.
 struct SampleDescription {
-  std::string kind;  ///< what its number counts
+  std::string kind;  ///< what kind of sample it is: "pair", "image"
   std::vector<std::pair<std::string, std::string>> texts;
 };
 
-/// Samples by number, from 0. What a sample is in an epoch is a pure function of both, so that a run that is
-/// resumed, masking and augmentation too, finds what the unbroken run would have had. Safe to share.
+/// A set of samples, numbered from 0. The contents of a sample, including random masking and augmentation, are
+/// a pure function of its number and the epoch. So a resumed run gets the same samples as an uninterrupted one.
+/// Any number of threads may call the const functions.
 class Dataset {
  public:
   virtual ~Dataset() = default;
 
-  /// The corpora that it is made of; their samples are numbered through.
+  /// The corpora that the dataset consists of. Samples are numbered consecutively over all of them.
   virtual std::vector<EpochOrder::Part> parts() const = 0;
-  /// What a sample counts in a batch: the rows of its source and target.
+  /// The number of tokens that a sample adds to the size of a batch: the rows of its source and target.
   virtual int64_t tokens(int64_t sample, int64_t epoch) const = 0;
-  /// Adds the sample to a batch; its number is there already.
+  /// Adds the contents of the sample to `batch`, which already has its number.
   virtual void add(int64_t sample, int64_t epoch, BatchBuilder& batch) const = 0;
   virtual SampleDescription describe(int64_t sample) const = 0;
-  /// Of all samples: what a run that is resumed must find again.
+  /// A hash of all samples, which must be the same when a run is resumed.
   virtual std::string hash() const = 0;
 
-  /// Of all parts.
+  /// The number of samples of all parts.
   int64_t size() const;
 };
 

@@ -9,48 +9,48 @@
 namespace sixfold {
 
 DocumentReader::DocumentReader(std::vector<std::string> files, TextUnit unit, InvalidUtf8 invalid,
-                               std::function<void()> waiting)
-    : files_(std::move(files)), unit_(unit), invalid_(invalid), waiting_(std::move(waiting)) {
+                               std::function<void()> on_wait)
+    : files_(std::move(files)), unit_(unit), invalid_(invalid), on_wait_(std::move(on_wait)) {
   for (const std::string& file : files_) require_readable(file);
 }
 
 /// Whether a line lies between texts.
-bool DocumentReader::separates(const std::string& line) const {
+bool DocumentReader::is_separator(const std::string& line) const {
   return (unit_ == TextUnit::line || unit_ == TextUnit::paragraph) && !has_visible_character(line);
 }
 
 DocumentReader::Event DocumentReader::end_document() {
-  in_document_ = ends_ = false;
+  in_document_ = end_pending_ = false;
   return Event::end_of_document;
 }
 
 DocumentReader::Event DocumentReader::next(std::string& line) {
-  if (ends_) return end_document();
+  if (end_pending_) return end_document();
   while (file_ < files_.size()) {
     if (!reader_) reader_ = std::make_unique<LineReader>(files_[file_]);
-    while (waiting_ && !reader_->ready(std::chrono::milliseconds(50))) waiting_();
+    while (on_wait_ && !reader_->ready(std::chrono::milliseconds(50))) on_wait_();
     if (!reader_->next(line)) {
       reader_.reset();
       ++file_;
       if (in_document_) return end_document();
       continue;
     }
-    if (invalid_ == InvalidUtf8::skip && fault_of_text(line)) continue;  // it separates nothing
+    if (invalid_ == InvalidUtf8::skip && fault_of_text(line)) continue;  // a skipped line is not a separator
     make_valid(line, *reader_, invalid_);
-    if (separates(line)) {
+    if (is_separator(line)) {
       if (in_document_) return end_document();
       continue;
     }
     in_document_ = true;
-    ends_ = unit_ == TextUnit::line;
+    end_pending_ = unit_ == TextUnit::line;
     bytes_ += std::ssize(line) + 1;
     return Event::line;
   }
   return Event::end;
 }
 
-double DocumentReader::part_read() const {
-  const double files = static_cast<double>(file_) + (reader_ ? reader_->part_read() : 0);
+double DocumentReader::fraction_read() const {
+  const double files = static_cast<double>(file_) + (reader_ ? reader_->fraction_read() : 0);
   return files_.empty() ? 1 : files / static_cast<double>(files_.size());
 }
 
@@ -63,9 +63,9 @@ struct Piece {
   bool ends = false;
 };
 
-std::vector<Piece> read_pieces(DocumentReader& reader, size_t most) {
+std::vector<Piece> read_pieces(DocumentReader& reader, size_t max_pieces) {
   std::vector<Piece> pieces;
-  while (pieces.size() < most) {
+  while (pieces.size() < max_pieces) {
     Piece piece;
     const DocumentReader::Event event = reader.next(piece.line);
     if (event == DocumentReader::Event::end) break;
@@ -75,7 +75,8 @@ std::vector<Piece> read_pieces(DocumentReader& reader, size_t most) {
   return pieces;
 }
 
-/// A text that is encoded as a whole: piece by piece, where the tokenizer can cut it without a change.
+/// A text that is encoded as a whole. It is encoded piece by piece where the tokenizer can cut it without
+/// changing the tokens.
 class WholeText {
  public:
   WholeText(const Tokenizer& tokenizer, const std::function<void(std::span<const int32_t>)>& append)
@@ -83,7 +84,7 @@ class WholeText {
 
   void add(std::string_view more) {
     text_ += more;
-    if (text_.size() < try_at_) return;
+    if (text_.size() < split_at_) return;
     size_t begin = 0;
     for (std::string_view rest = text_; rest.size() > piece_bytes;
          rest = std::string_view(text_).substr(begin)) {
@@ -94,12 +95,13 @@ class WholeText {
       begin += cut;
     }
     text_.erase(0, begin);
-    try_at_ = 2 * std::max(piece_bytes, text_.size());  // a text without places to cut is searched seldom
+    // Twice its size, so that a text that can't be cut is not searched after each line.
+    split_at_ = 2 * std::max(piece_bytes, text_.size());
   }
   void end() {
     append_(tokenizer_.encode_text(text_));
     text_.clear();
-    try_at_ = 2 * piece_bytes;
+    split_at_ = 2 * piece_bytes;
   }
 
  private:
@@ -107,7 +109,7 @@ class WholeText {
   const Tokenizer& tokenizer_;
   const std::function<void(std::span<const int32_t>)>& append_;
   std::string text_;
-  size_t try_at_ = 2 * piece_bytes;
+  size_t split_at_ = 2 * piece_bytes;
 };
 
 }  // namespace

@@ -17,37 +17,37 @@ namespace sixfold {
 class DocumentReader {
  public:
   /// Checks that all files exist and may be read, before any is read. Throws as `require_readable`. While
-  /// `next` waits for input, as of a pipe, it calls `waiting` again and again, which may throw.
+  /// `next` waits for input, such as that of a pipe, it calls `on_wait` repeatedly; `on_wait` may throw.
   DocumentReader(std::vector<std::string> files, TextUnit unit, InvalidUtf8 invalid,
-                 std::function<void()> waiting = {});
+                 std::function<void()> on_wait = {});
 
   enum class Event { line, end_of_document, end };
-  /// Reads on: a line of the present text, its end, or the end of the last file. Throws as `LineReader`, and by
-  /// `InvalidUtf8::error` as `make_valid`.
+  /// Returns the next event: a line of the current text, the end of this text, or the end of the last file.
+  /// Throws as `LineReader`, and by `InvalidUtf8::error` as `make_valid`.
   Event next(std::string& line);
 
   int64_t bytes() const { return bytes_; }  ///< of the lines that were returned, with a line end each
-  /// The share of the bytes of all files that was read, from 0 to 1.
-  double part_read() const;
+  /// The fraction of all files that was read, from 0 to 1. Each file counts the same.
+  double fraction_read() const;
 
  private:
-  bool separates(const std::string& line) const;
+  bool is_separator(const std::string& line) const;
   Event end_document();
 
   std::vector<std::string> files_;
   TextUnit unit_;
   InvalidUtf8 invalid_;
-  std::function<void()> waiting_;
+  std::function<void()> on_wait_;
   size_t file_ = 0;
   std::unique_ptr<LineReader> reader_;
-  bool in_document_ = false, ends_ = false;
+  bool in_document_ = false, end_pending_ = false;
   int64_t bytes_ = 0;
 };
 
-/// Encodes what a reader reads. `append` receives ids of the present text, in order, and `end` is called at its
-/// end. Line feeds stand between the lines of a text, and after each line of a stream. Some thousand lines are
-/// in memory at a time, or a whole text if the tokenizer encodes whole texts and can't cut them. `threads` does
-/// not affect the result.
+/// Encodes what a reader reads. `append` receives the ids of the current text, in order, and `end` is called at
+/// its end. Line feeds are put between the lines of a text, and after each line of a stream. A few thousand
+/// lines are in memory at a time, or a whole text if the tokenizer encodes whole texts and can't cut them.
+/// `threads` does not affect the result.
 void encode_documents(DocumentReader& reader, TextUnit unit, const Tokenizer& tokenizer, int threads,
                       const std::function<void(std::span<const int32_t>)>& append,
                       const std::function<void()>& end);

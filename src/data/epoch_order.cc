@@ -60,10 +60,10 @@ int64_t EpochOrder::sample(int64_t epoch, int64_t place) const {
   const Part& part = parts_[index];
   const int64_t places_of_part = begins_[index + 1] - begins_[index];
   // The places of the part in all epochs, one after the other, form passes over its samples.
-  const int64_t in_row = epoch * places_of_part + place - begins_[index];
-  int64_t sample = in_row % part.samples;
+  const int64_t index_in_passes = epoch * places_of_part + place - begins_[index];
+  int64_t sample = index_in_passes % part.samples;
   if (shuffle_ && places_of_part != part.samples) {
-    const auto pass = static_cast<uint64_t>(in_row / part.samples);
+    const auto pass = static_cast<uint64_t>(index_in_passes / part.samples);
     sample = Permutation(part.samples, seed_, 2 * (pass * parts_.size() + index) + 1)(sample);
   }
   for (size_t i = 0; i < index; ++i) sample += parts_[i].samples;

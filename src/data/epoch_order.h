@@ -31,13 +31,13 @@ class EpochOrder {
     int64_t samples = 0;
     double weight = 1;
   };
-  /// Throws an input error for a negative weight, or if no pairs are left.
+  /// Throws an input error for a negative weight, or if no samples are left.
   EpochOrder(const std::vector<Part>& parts, bool shuffle, uint64_t seed);
 
-  /// The number of pairs of an epoch.
+  /// The number of samples of an epoch.
   int64_t places() const { return begins_.back(); }
-  /// The number of the sample at index `place` of an epoch. Samples are numbered consecutively over all
-  /// corpora.
+  /// The number of the sample at the index `place` in the order of an epoch. Samples are numbered consecutively
+  /// over all corpora.
   int64_t sample(int64_t epoch, int64_t place) const;
 
  private:

@@ -20,13 +20,14 @@ std::vector<std::string> paths_of(const std::vector<CorpusFiles>& texts) {
   for (const CorpusFiles& text : texts)
     for (const std::string& path : {text.source, text.target, text.tsv})
       if (!path.empty()) paths.push_back(path);
-  for (const auto beside : {&CorpusFiles::weights, &CorpusFiles::alignments})
+  for (const auto annotations : {&CorpusFiles::weights, &CorpusFiles::alignments})
     for (const CorpusFiles& text : texts)
-      if (!(text.*beside).empty()) paths.push_back(text.*beside);
+      if (!(text.*annotations).empty()) paths.push_back(text.*annotations);
   return paths;
 }
 
-/// Standard input is refused too where it is a file, since it is read from where it stands.
+/// Standard input is refused even if it is a regular file, since it is read from the current position of its
+/// descriptor.
 void require_regular_file(const std::string& path) {
   require_readable(path);
   require(path != "/dev/stdin" && fs::is_regular_file(path),

@@ -26,7 +26,7 @@ void require_regular_files(const std::vector<CorpusFiles>& texts);
 
 /// Whether the files have the same contents; their names may differ.
 bool same_contents(const std::vector<FileStamp>& a, const std::vector<FileStamp>& b);
-/// Describes, in a line each, the files that are missing or differ from `recorded`.
+/// Describes the files that are missing or differ from `recorded`, in one line each.
 std::vector<std::string> changed_files(const std::vector<CorpusFiles>& texts,
                                        const std::vector<FileStamp>& recorded);
 

@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether the contents of a file may be looked at before it is read: what is not a regular file, such as a
+/// Whether the first bytes of a file may be read to detect its format. A file that is not regular, such as a
 /// pipe, would lose them. Throws an input error if it can't be read.
-bool can_look_into(const std::string& path) {
+bool can_peek(const std::string& path) {
   require_readable(path);
   return path != "/dev/stdin" && fs::is_regular_file(path);
 }
@@ -28,8 +28,8 @@ void require_text(const std::string& line, const LineReader& reader) {
     throw_input_error("{}: {}; convert the text", reader.place(), *fault);
 }
 
-/// Whether a file is named as those that `read_image` reads. An empty file has nothing else to tell it from an
-/// empty list.
+/// Whether a file has the name of an image that `read_image` reads. An empty image file and an empty list
+/// differ only by their names.
 bool is_named_as_image(const std::string& path) {
   std::string ending = fs::path(path).extension().string();
   for (char& letter : ending) letter |= 0x20;
@@ -37,27 +37,27 @@ bool is_named_as_image(const std::string& path) {
 }
 
 /// The path of a file that a list names.
-std::string listed(const std::string& list, const std::string& name) {
+std::string path_in_list(const std::string& list, const std::string& name) {
   const fs::path path(name);
   return path.is_absolute() || list == "/dev/stdin" ? name : (fs::path(list).parent_path() / path).string();
 }
 
 }  // namespace
 
-bool is_idx_file(const std::string& path) { return can_look_into(path) && IdxFile::is_one(path); }
+bool is_idx_file(const std::string& path) { return can_peek(path) && IdxFile::is_one(path); }
 
 ImageReader::ImageReader(const std::string& path) : path_(path) {
   if (is_idx_file(path)) {
     images_ = std::make_unique<IdxFile>(path);
     require(images_->has_images(), "{}: contains labels, not images", path);
-  } else if (!can_look_into(path) || !is_image_file(path)) {
+  } else if (!can_peek(path) || !is_image_file(path)) {
     list_ = std::make_unique<LineReader>(path);
-    require(!can_look_into(path) || !is_named_as_image(path) || !fs::is_empty(path),
+    require(!can_peek(path) || !is_named_as_image(path) || !fs::is_empty(path),
             "{}: is empty; expected an image", path);
   }
 }
 
-/// Reads an image file. If it can't be read, the item says why, and names a file that a list names.
+/// Reads an image file. If it can't be read, `item.error` says why. The file is named if it is from a list.
 void ImageReader::read(Item& item, const std::string& path) {
   item.file = path;
   try {
@@ -96,7 +96,7 @@ std::optional<ImageReader::Item> ImageReader::next() {
   if (fault)
     item.error = "the name of the image: " + *fault;
   else if (has_visible_character(line))
-    read(item, listed(path_, line));
+    read(item, path_in_list(path_, line));
   else
     item.error = "the name of the image is empty";
   return item;
@@ -168,20 +168,20 @@ ImageTexts captions_of_files() {
 }
 
 PairedImageReader::PairedImageReader(std::vector<std::string> files, ImageTexts texts)
-    : files_(std::move(files)), kind_(std::move(texts)) {
+    : files_(std::move(files)), text_kind_(std::move(texts)) {
   require(files_.size() % 2 == 0, "{}: has no file of {}s; alternate files of images and of {}s",
-          files_.empty() ? "" : files_.back(), kind_.name, kind_.name);
+          files_.empty() ? "" : files_.back(), text_kind_.name, text_kind_.name);
   for (const std::string& file : files_) require_readable(file);
 }
 
 bool PairedImageReader::next(Image& image, std::string& text) {
   for (; file_ < files_.size(); file_ += 2, images_.reset()) {
     const std::string &images = files_[file_], &texts = files_[file_ + 1];
-    if (!images_) images_.emplace(images), texts_ = kind_.open(texts);
+    if (!images_) images_.emplace(images), texts_ = text_kind_.open(texts);
     std::optional<ImageReader::Item> item = images_->next();
     const bool has_text = texts_(text);
     require(item.has_value() == has_text, "{} has {} items than {}; {} n must belong to image n", texts,
-            has_text ? "more" : "fewer", images, kind_.name);
+            has_text ? "more" : "fewer", images, text_kind_.name);
     if (!item) continue;
     if (item->error) throw_input_error("{}: {}", item->place, *item->error);
     if (!size_) size_ = item->image.size;
@@ -196,25 +196,24 @@ bool PairedImageReader::next(Image& image, std::string& text) {
 
 std::vector<std::string> labels_of_images(const std::vector<std::string>& files,
                                           const std::vector<std::string>& names, const std::atomic<int>* stop) {
-  constexpr size_t most_labels = 10'000;  // they are a part of config.json
+  constexpr size_t max_labels = 10'000;  // labels are stored in config.json
   std::set<std::string> labels;
   for (size_t i = 1; i < files.size(); i += 2) {
     LabelReader reader(files[i], names);
     if (reader.has_numbers()) labels.insert(names.begin(), names.end());
     for (std::string label; reader.next(label); labels.insert(label)) {
       if (stop && stop->load() != 0) throw Cancelled();
-      require(labels.size() <= most_labels, "{}: there are more than {} different labels", files[i],
-              most_labels);
+      require(labels.size() <= max_labels, "{}: there are more than {} different labels", files[i], max_labels);
     }
   }
   return {labels.begin(), labels.end()};
 }
 
 std::vector<std::string> files_of_list(const std::string& path) {
-  if (!can_look_into(path) || IdxFile::is_one(path) || is_image_file(path)) return {};
+  if (!can_peek(path) || IdxFile::is_one(path) || is_image_file(path)) return {};
   std::vector<std::string> files;
   LineReader list(path);
-  for (std::string line; list.next(line);) files.push_back(listed(path, line));
+  for (std::string line; list.next(line);) files.push_back(path_in_list(path, line));
   return files;
 }
 

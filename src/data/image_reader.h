@@ -11,19 +11,20 @@
 
 namespace sixfold {
 
-/// Reads images one after the other: those of an IDX file, those of the files that a text lists, one name on
-/// each line, relative to the text's folder, or the one of an image file. IDX files and texts may be gzipped.
+/// Reads images one after the other: those of an IDX file, those of the files that a text file lists, with one
+/// name on each line, relative to the folder of the list, or the single image of an image file. IDX files and
+/// texts may be gzipped.
 class ImageReader {
  public:
-  /// Throws an input error if the file can't be read, or is empty and named as an image. What is not a regular
-  /// file, such as a pipe, can only be read once and is taken for a list. The names of a list in "/dev/stdin"
-  /// are relative to the working directory.
+  /// Throws an input error if the file can't be read, or if it is empty and its name is that of an image file.
+  /// A file that is not regular, such as a pipe, can be read only once and is taken for a list. The names of a
+  /// list in "/dev/stdin" are relative to the working directory.
   explicit ImageReader(const std::string& path);
 
   /// The result of reading one image.
   struct Item {
     Image image;
-    /// Names the image in messages: also its file if a list names it, unless `error` does that.
+    /// Names the image in messages, with its file if it is in a list and `error` does not name the file.
     std::string place;
     std::string file;                  ///< the image file; empty for an image of an IDX file
     std::optional<std::string> error;  ///< why there is no image: its file is missing or damaged
@@ -31,8 +32,8 @@ class ImageReader {
   /// Reads the next image; nothing at the end. Throws an input error if the IDX file is damaged, or the list is
   /// not a text.
   std::optional<Item> next();
-  /// Whether `next` can return without waiting for input; waits at most about `patience`.
-  bool ready(std::chrono::milliseconds patience) { return !list_ || list_->ready(patience); }
+  /// Whether `next` can return without waiting for input; waits for at most about `timeout`.
+  bool ready(std::chrono::milliseconds timeout) { return !list_ || list_->ready(timeout); }
 
  private:
   void read(Item& item, const std::string& path);
@@ -75,19 +76,19 @@ class CaptionReader {
   LineReader lines_;
 };
 
-/// What belongs to the images of a pair of files.
+/// The kind of texts that belong to images, labels or captions, and how a file of them is read.
 struct ImageTexts {
-  std::string name;  ///< of one of them, in messages: "label"
+  std::string name;  ///< of one text in messages: "label"
   /// Opens a file of them. The function that it returns reads the next one, and returns false at the end.
   std::function<std::function<bool(std::string& text)>(const std::string& path)> open;
 };
 
-/// Labels; `names`: those of numbers in IDX files.
+/// Labels. `names` are the names of the numbers in IDX files.
 ImageTexts labels_of_files(const std::vector<std::string>& names);
 ImageTexts captions_of_files();
 
-/// Reads images and what belongs to them from pairs of files: images, labels, images, labels, ... Label n of a
-/// pair is that of its image n.
+/// Reads images and their texts from pairs of files: images, labels, images, labels, ... Label n of a pair of
+/// files belongs to its image n.
 class PairedImageReader {
  public:
   /// Checks that all files exist and may be read, before any is read. Throws an input error if the second file
@@ -103,7 +104,7 @@ class PairedImageReader {
 
  private:
   std::vector<std::string> files_;
-  ImageTexts kind_;
+  ImageTexts text_kind_;
   size_t file_ = 0;
   std::optional<ImageReader> images_;
   std::function<bool(std::string&)> texts_;
@@ -111,7 +112,7 @@ class PairedImageReader {
   std::string place_;
 };
 
-/// Whether a file is an IDX file. Nothing is read of a pipe, which is none.
+/// Whether a file is an IDX file. A pipe is not, and nothing is read from it.
 bool is_idx_file(const std::string& path);
 
 /// Returns the labels in an IDX file as numbers, or nothing if the file is not one.
@@ -122,7 +123,7 @@ std::optional<std::vector<std::string>> read_idx_labels(const std::string& path)
 std::vector<std::string> labels_of_images(const std::vector<std::string>& files,
                                           const std::vector<std::string>& names, const std::atomic<int>* stop);
 
-/// Returns the image files that a list names; none if the file is not a list, or can be read only once.
+/// Returns the image files that a list names; none if the file is not a list, or if it can be read only once.
 std::vector<std::string> files_of_list(const std::string& path);
 
 /// Returns a text that changes whenever one of the files does, or an image that a list among them names.

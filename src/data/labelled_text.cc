@@ -12,15 +12,15 @@
 namespace sixfold {
 namespace {
 
-/// A text that waits to be encoded.
+/// A labelled text, before and after it is encoded.
 struct Labelled {
   int32_t label;
   std::string text;
   std::vector<int32_t> ids = {};
 };
 
-int32_t number_of(const std::string& label, const std::vector<std::string>& labels,
-                  const LabelledReader& reader) {
+int32_t label_id(const std::string& label, const std::vector<std::string>& labels,
+                 const LabelledReader& reader) {
   const auto found = std::ranges::lower_bound(labels, label);
   if (found == labels.end() || *found != label)
     throw_input_error("{}: the label '{}' does not occur in the training data{}", reader.place(), label,
@@ -65,7 +65,7 @@ bool LabelledReader::next(std::string& label, std::string& text) {
 std::vector<std::string> labels_of(const std::vector<std::string>& files, InvalidUtf8 invalid,
                                    const std::atomic<int>* stop) {
   LabelledReader reader(files, invalid);
-  constexpr size_t most_labels = 10'000, most_bytes = 500'000;  // they are a part of config.json
+  constexpr size_t max_labels = 10'000, max_bytes = 500'000;  // labels are stored in config.json
   std::set<std::string> labels;
   size_t bytes = 0;
   for (std::string label, text; reader.next(label, text);) {
@@ -73,10 +73,10 @@ std::vector<std::string> labels_of(const std::vector<std::string>& files, Invali
     if (!labels.insert(label).second) continue;
     bytes += label.size();
     require(
-        labels.size() <= most_labels && bytes <= most_bytes,
+        labels.size() <= max_labels && bytes <= max_bytes,
         "{}: there are more than {} different labels, or they have more than {} bytes; is the first column the "
         "label?",
-        reader.place(), most_labels, most_bytes);
+        reader.place(), max_labels, max_bytes);
   }
   return {labels.begin(), labels.end()};
 }
@@ -101,7 +101,7 @@ EncodeFiles labelled_encoder(const Tokenizer& tokenizer, const std::vector<std::
       block.clear();
     };
     for (std::string label, text; reader.next(label, text);) {
-      block.push_back({number_of(label, labels, reader), text});
+      block.push_back({label_id(label, labels, reader), text});
       if (block.size() == block_lines) encode_block();
     }
     encode_block();

@@ -42,8 +42,8 @@ std::vector<std::string> labels_of(const std::vector<std::string>& files, Invali
                                    const std::atomic<int>* stop);
 
 /// Encodes labelled texts for a store: a sequence is the number of the label, then the tokens of the text.
-/// Throws as `LabelledReader`, and an input error that names file and line if a label is not among `labels`.
-/// Some thousand lines are in memory at a time. `threads` does not affect the result.
+/// Throws as `LabelledReader`, and an input error that names file and line if a label is not among `labels`. A
+/// few thousand lines are in memory at a time. `threads` does not affect the result.
 EncodeFiles labelled_encoder(const Tokenizer& tokenizer, const std::vector<std::string>& labels,
                              InvalidUtf8 invalid, int threads);
 

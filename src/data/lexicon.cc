@@ -21,24 +21,25 @@ LexicalTable::LexicalTable(const TokenCorpus& corpus, int source_vocab, int iter
     : rows_(static_cast<size_t>(source_vocab) + 1) {
   for (int64_t i = 0; i < corpus.size(); ++i)
     for_sources(corpus, i, [&](Row& row) {
-      for (const int32_t id : corpus.target[i]) row.see(id);
+      for (const int32_t id : corpus.target[i]) row.add(id);
     });
-  for (Row& row : rows_) row.settle();
-  for (int i = 0; i < iterations; ++i) improve(corpus, stop);
+  for (Row& row : rows_) row.finish_ids();
+  for (int i = 0; i < iterations; ++i) train_iteration(corpus, stop);
 }
 
-void LexicalTable::improve(const TokenCorpus& corpus, const std::atomic<int>* stop) {
-  std::vector<std::pair<Row*, size_t>> places;  // of a target token in the rows of its source
+void LexicalTable::train_iteration(const TokenCorpus& corpus, const std::atomic<int>* stop) {
+  std::vector<std::pair<Row*, size_t>>
+      indices;  // the rows of the source tokens, and the index of a target token in each
   for (int64_t i = 0; i < corpus.size(); ++i) {
     if (stop && stop->load() != 0) throw Cancelled();
     for (const int32_t target : corpus.target[i]) {
       float sum = 0;
-      places.clear();
+      indices.clear();
       for_sources(corpus, i, [&](Row& row) {
-        places.emplace_back(&row, row.place(target));
-        sum += row.probability[places.back().second];
+        indices.emplace_back(&row, row.index_of(target));
+        sum += row.probability[indices.back().second];
       });
-      for (const auto& [row, place] : places) row->count[place] += row->probability[place] / sum;
+      for (const auto& [row, index] : indices) row->count[index] += row->probability[index] / sum;
     }
   }
   for (Row& row : rows_) row.normalise();
@@ -46,41 +47,42 @@ void LexicalTable::improve(const TokenCorpus& corpus, const std::atomic<int>* st
 
 float LexicalTable::probability(int32_t source, int32_t target) const {
   const Row& found = row(source);
-  const size_t place = found.place(target);
-  return place < found.ids.size() && found.ids[place] == target ? found.probability[place] : 0;
+  const size_t index = found.index_of(target);
+  return index < found.ids.size() && found.ids[index] == target ? found.probability[index] : 0;
 }
 
-std::vector<int32_t> LexicalTable::best(int32_t source, int most, float least) const {
+std::vector<int32_t> LexicalTable::best(int32_t source, int max_targets, float min_probability) const {
   const Row& found = row(source);
-  std::vector<size_t> places(found.ids.size());
-  std::iota(places.begin(), places.end(), size_t{0});
-  std::stable_sort(places.begin(), places.end(),
+  std::vector<size_t> indices(found.ids.size());
+  std::iota(indices.begin(), indices.end(), size_t{0});
+  std::stable_sort(indices.begin(), indices.end(),
                    [&](size_t a, size_t b) { return found.probability[a] > found.probability[b]; });
   std::vector<int32_t> ids;
-  for (const size_t place : places)
-    if (std::ssize(ids) < most && found.probability[place] >= least) ids.push_back(found.ids[place]);
+  for (const size_t index : indices)
+    if (std::ssize(ids) < max_targets && found.probability[index] >= min_probability)
+      ids.push_back(found.ids[index]);
   return ids;
 }
 
-void LexicalTable::Row::see(int32_t id) {
+void LexicalTable::Row::add(int32_t id) {
   ids.push_back(id);
-  if (ids.size() > 64 && ids.size() > 2 * settled) make_unique();
+  if (ids.size() > 64 && ids.size() > 2 * unique_count) make_unique();
 }
 
 void LexicalTable::Row::make_unique() {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  settled = ids.size();
+  unique_count = ids.size();
 }
 
-void LexicalTable::Row::settle() {
+void LexicalTable::Row::finish_ids() {
   make_unique();
   ids.shrink_to_fit();
   probability.assign(ids.size(), 1.0f / static_cast<float>(std::max<size_t>(1, ids.size())));
   count.assign(ids.size(), 0.0);
 }
 
-size_t LexicalTable::Row::place(int32_t id) const {
+size_t LexicalTable::Row::index_of(int32_t id) const {
   return static_cast<size_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin());
 }
 
@@ -93,11 +95,11 @@ void LexicalTable::Row::normalise() {
 
 std::vector<std::vector<int32_t>> learn_lexicon(const TokenCorpus& corpus, int source_vocab, int target_vocab,
                                                 int best, int iterations) {
-  constexpr float least = 1e-4f;
+  constexpr float min_probability = 1e-4f;
   const LexicalTable table(corpus, source_vocab, iterations);
   std::vector<std::vector<int32_t>> lexicon;
   for (int32_t id = 0; id < source_vocab; ++id)
-    lexicon.push_back(table.best(id, std::min(best, target_vocab), least));
+    lexicon.push_back(table.best(id, std::min(best, target_vocab), min_probability));
   return lexicon;
 }
 

@@ -20,28 +20,28 @@ class LexicalTable {
 
   /// 0 for tokens that do not occur together.
   float probability(int32_t source, int32_t target) const;
-  /// At most `most` targets with a probability of at least `least`, the most likely first.
-  std::vector<int32_t> best(int32_t source, int most, float least) const;
+  /// At most `max_targets` targets with a probability of at least `min_probability`, the most likely first.
+  std::vector<int32_t> best(int32_t source, int max_targets, float min_probability) const;
 
  private:
   struct Row {
-    std::vector<int32_t> ids;  ///< sorted after `make_unique`
+    std::vector<int32_t> ids;  ///< sorted and unique after `make_unique`
     std::vector<float> probability;
     std::vector<double> count;
-    size_t settled = 0;
+    size_t unique_count = 0;
 
-    void see(int32_t id);
+    void add(int32_t id);
     void make_unique();
-    void settle();
-    size_t place(int32_t id) const;
+    void finish_ids();
+    size_t index_of(int32_t id) const;
     void normalise();
   };
   const Row& row(int32_t source) const { return rows_[static_cast<size_t>(int64_t{source} + 1)]; }
   template <class Body>
   void for_sources(const TokenCorpus& corpus, int64_t i, const Body& body);
-  void improve(const TokenCorpus& corpus, const std::atomic<int>* stop);
+  void train_iteration(const TokenCorpus& corpus, const std::atomic<int>* stop);
 
-  std::vector<Row> rows_;  ///< the first is that of no source token
+  std::vector<Row> rows_;  ///< the first row is that of `no_source`
 };
 
 /// For each source id, up to `best` target ids, the most likely translations first, by a `LexicalTable`.

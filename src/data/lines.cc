@@ -33,7 +33,7 @@ int open_text(const std::string& path) {
   return descriptor;
 }
 
-/// Waits until a read returns bytes or the end. Without it, the read of a named pipe that no program has opened
+/// Waits until a read returns bytes or the end. Otherwise a read from a named pipe that no program has opened
 /// for writing yet would return the end.
 void wait_for_bytes(int descriptor) {
   pollfd input{.fd = descriptor, .events = POLLIN, .revents = 0};
@@ -52,8 +52,7 @@ bool read_some(int descriptor, const std::string& path, std::string& bytes) {
   ssize_t read;
   while ((read = ::read(descriptor, bytes.data() + kept, chunk_bytes)) < 0 &&
          (errno == EINTR || errno == EAGAIN))
-    if (errno == EAGAIN)
-      wait_for_bytes(descriptor);  // a standard input that does not wait, as of another program
+    if (errno == EAGAIN) wait_for_bytes(descriptor);  // another program has made standard input non-blocking
   const int reason = errno;
   bytes.resize(kept + static_cast<size_t>(std::max<ssize_t>(read, 0)));
   if (read < 0) throw_read_error(path, reason);
@@ -62,8 +61,7 @@ bool read_some(int descriptor, const std::string& path, std::string& bytes) {
 
 }  // namespace
 
-/// Decompresses gzip of one or several members, with zero bytes after them or not (as tapes and GNU gzip have
-/// it).
+/// Decompresses gzip of one or several members, perhaps followed by zero bytes, which GNU gzip ignores too.
 class LineReader::Gunzip {
  public:
   Gunzip() {
@@ -80,9 +78,9 @@ class LineReader::Gunzip {
     stream_.avail_in = static_cast<uInt>(packed.size());
     bool full = false;  // whether the output buffer was filled: zlib may have more output
     while (stream_.avail_in > 0 || full) {
-      while (whole_ && stream_.avail_in > 0 && *stream_.next_in == 0) ++stream_.next_in, --stream_.avail_in;
+      while (complete_ && stream_.avail_in > 0 && *stream_.next_in == 0) ++stream_.next_in, --stream_.avail_in;
       if (stream_.avail_in == 0 && !full) break;
-      if (whole_) inflateReset(&stream_);
+      if (complete_) inflateReset(&stream_);
       const size_t kept = text.size();
       text.resize(kept + chunk_bytes);
       stream_.next_out = reinterpret_cast<Bytef*>(text.data() + kept);
@@ -90,18 +88,18 @@ class LineReader::Gunzip {
       const int status = inflate(&stream_, Z_NO_FLUSH);
       text.resize(text.size() - stream_.avail_out);
       if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) return false;
-      whole_ = status == Z_STREAM_END;
-      full = !whole_ && stream_.avail_out == 0;
+      complete_ = status == Z_STREAM_END;
+      full = !complete_ && stream_.avail_out == 0;
     }
     return true;
   }
 
   /// Whether the last member is complete.
-  bool whole() const { return whole_; }
+  bool complete() const { return complete_; }
 
  private:
   z_stream stream_{};
-  bool whole_ = false;
+  bool complete_ = false;
 };
 
 std::string name_of_text(const std::string& path) { return path == standard_input ? "standard input" : path; }
@@ -143,7 +141,7 @@ bool LineReader::fill() {
     }
   }
   if (gunzip_)
-    require(gunzip_->append(packed, buffer_) && (!ended_ || gunzip_->whole()),
+    require(gunzip_->append(packed, buffer_) && (!ended_ || gunzip_->complete()),
             "{}: the gzip stream is damaged or truncated after line {}", path_, line_number_);
   return !ended_;
 }
@@ -186,25 +184,25 @@ std::string LineReader::rest() {
   return std::exchange(buffer_, {}).substr(std::exchange(used_, 0));
 }
 
-std::string LineReader::part() {
-  at_end();  // waits for what comes
+std::string LineReader::next_part() {
+  at_end();  // waits for input
   searched_ = 0;
   return std::exchange(buffer_, {}).substr(std::exchange(used_, 0));
 }
 
-bool LineReader::ready(std::chrono::milliseconds patience) {
+bool LineReader::ready(std::chrono::milliseconds timeout) {
   using Clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds least{20};  // to read what is there
-  const auto end = Clock::now() + std::max(patience, least);
+  constexpr std::chrono::milliseconds min_wait{20};  // enough to read the bytes that are already there
+  const auto end = Clock::now() + std::max(timeout, min_wait);
   while (!ended_ && line_end() == buffer_.npos) {
     pollfd input{.fd = descriptor_, .events = POLLIN, .revents = 0};
-    if (Clock::now() > end || ::poll(&input, 1, static_cast<int>(patience.count())) <= 0) return false;
+    if (Clock::now() > end || ::poll(&input, 1, static_cast<int>(timeout.count())) <= 0) return false;
     fill();
   }
   return true;
 }
 
-double LineReader::part_read() const {
+double LineReader::fraction_read() const {
   if (file_bytes_ == 0) return 0;
   const int64_t ahead = gunzip_ ? 0 : static_cast<int64_t>(buffer_.size() - used_);
   return std::min(1.0, static_cast<double>(bytes_read_ - ahead) / static_cast<double>(file_bytes_));

@@ -54,18 +54,19 @@ class LineReader {
   /// Reads the next line. Returns false at the end. Throws an environment error if the file can't be read, and
   /// an input error if its gzip stream is damaged.
   bool next(std::string& line);
-  /// Reads all that is left, as it is: with its line ends, decompressed. Throws as `next`.
+  /// Reads the rest of the text unchanged, with its line ends, after decompression. Throws as `next`.
   std::string rest();
-  /// Reads some of what is left, as it is, decompressed; nothing at the end. Throws as `next`.
-  std::string part();
-  /// Whether `next` can return without waiting for input; waits at most about `patience`, also where
-  /// a line comes bit by bit.
-  bool ready(std::chrono::milliseconds patience);
+  /// Reads the next part of the text unchanged, after decompression. Returns an empty text at the end. Throws
+  /// as `next`.
+  std::string next_part();
+  /// Whether `next` can return without waiting for input; waits for at most about `timeout`, even if a line
+  /// arrives in small pieces.
+  bool ready(std::chrono::milliseconds timeout);
 
-  /// The share of the file that was read, from 0 to 1, or 0 if it is not a regular file.
-  double part_read() const;
+  /// The fraction of the file that was read, from 0 to 1, or 0 if it is not a regular file.
+  double fraction_read() const;
 
-  /// Whether there is no line more. May wait for input.
+  /// Whether no line is left. May wait for input.
   bool at_end();
   /// The number of lines that were read.
   int64_t line_number() const { return line_number_; }
@@ -83,7 +84,7 @@ class LineReader {
   std::unique_ptr<Gunzip> gunzip_;  ///< null for plain text
   std::string buffer_;              ///< decompressed text
   size_t used_ = 0;                 ///< bytes of the buffer that `next` has returned
-  size_t searched_ = 0;             ///< bytes after these that have no line end
+  size_t searched_ = 0;             ///< bytes after `used_` that are known to have no line end
   bool begun_ = false, ended_ = false;
   int64_t line_number_ = 0;
   int64_t bytes_read_ = 0, file_bytes_ = 0;  ///< compressed bytes if the file is gzipped; 0 for a pipe
@@ -95,12 +96,12 @@ std::optional<std::string> fault_of_text(std::string_view line);
 /// The line with invalid bytes replaced by U+FFFD.
 std::string replace_faults(std::string_view line);
 
-/// Makes a line that was just read valid: by `replace`, U+FFFD replaces invalid bytes; by `skip`, an invalid
-/// line becomes empty; by `error`, an invalid line throws an input error that names file, line and byte.
+/// Makes a line that was just read valid. With `replace`, invalid bytes become U+FFFD; with `skip`, an invalid
+/// line becomes empty; with `error`, an invalid line throws an input error that names file, line and byte.
 void make_valid(std::string& line, const LineReader& reader, InvalidUtf8 invalid);
 
-/// Reads all lines of a text file. By `skip`, an invalid line becomes an empty one, so that line numbers are
-/// kept.
+/// Reads all lines of a text file. With `skip`, an invalid line becomes empty, so that line numbers stay the
+/// same.
 std::vector<std::string> read_lines(const std::string& path, InvalidUtf8 invalid = InvalidUtf8::error,
                                     ByteOrderMark mark = ByteOrderMark::drop);
 

@@ -9,7 +9,7 @@ namespace sixfold {
 
 struct MeasureOptions {
   InvalidUtf8 invalid = InvalidUtf8::replace;
-  EncodeOptions encode;  ///< the limits by which pairs count as dropped
+  EncodeOptions encode;  ///< the limits beyond which pairs count as dropped
 };
 
 /// Computes the statistics of texts: the number of pairs, how many training would drop, how many are repeated,

@@ -8,8 +8,9 @@ namespace sixfold {
 
 namespace {
 
-constexpr uint64_t of_source = 0x64735352, of_target = 0x64735447;  // streams of random numbers
-constexpr uint64_t pieces_of_source = 0x70735352, pieces_of_target = 0x70735447;
+constexpr uint64_t source_dropout_stream = 0x64735352,
+                   target_dropout_stream = 0x64735447;  // the streams of the random numbers
+constexpr uint64_t source_sampling_stream = 0x70735352, target_sampling_stream = 0x70735447;
 
 }  // namespace
 
@@ -27,7 +28,8 @@ PairDataset::PairDataset(TokenCorpus corpus, Tokenizers tokenizers, TargetEnds e
   target_sampler_ = std::make_unique<SubwordSampler>(*tokenizers_.target);
 }
 
-/// By the usual segmentation: to draw others for all that a run is planned by takes too long.
+/// Counts the tokens of the stored segmentation, since sampling other segmentations for all pairs when batches
+/// are planned would take too long.
 int64_t PairDataset::tokens(int64_t sample, int64_t /*epoch*/) const { return corpus_.tokens(sample); }
 
 std::span<const int32_t> PairDataset::text_of_source(std::span<const int32_t> source) const {
@@ -36,28 +38,28 @@ std::span<const int32_t> PairDataset::text_of_source(std::span<const int32_t> so
   return source.subspan(first, source.size() - layout_.source_end_size() - first);
 }
 
-/// The ids with another segmentation of the text among them.
-std::vector<int32_t> PairDataset::segmented(std::span<const int32_t> ids, std::span<const int32_t> text,
-                                            const SubwordSampler& sampler, RandomStream random) const {
+/// The ids of a side, in which `text`, a part of them, is replaced by another segmentation.
+std::vector<int32_t> PairDataset::resegmented(std::span<const int32_t> ids, std::span<const int32_t> text,
+                                              const SubwordSampler& sampler, RandomStream random) const {
   const std::vector<int32_t> sampled = sampler.sample(text, sampling_.rate, random);
   std::vector<int32_t> all(ids.data(), text.data());
   all.insert(all.end(), sampled.begin(), sampled.end());
   all.insert(all.end(), text.data() + text.size(), ids.data() + ids.size());
-  if (std::ssize(all) > std::max(sampling_.longest, std::ssize(ids))) all.assign(ids.begin(), ids.end());
+  if (std::ssize(all) > std::max(sampling_.max_tokens, std::ssize(ids))) all.assign(ids.begin(), ids.end());
   return all;
 }
 
 std::vector<int32_t> PairDataset::source_of(int64_t sample, int64_t epoch) const {
   const std::span<const int32_t> ids = corpus_.source[sample];
-  return source_sampler_ ? segmented(ids, text_of_source(ids), *source_sampler_,
-                                     random_of_sample(sampling_.seed, pieces_of_source, epoch, sample))
+  return source_sampler_ ? resegmented(ids, text_of_source(ids), *source_sampler_,
+                                       random_of_sample(sampling_.seed, source_sampling_stream, epoch, sample))
                          : std::vector<int32_t>(ids.begin(), ids.end());
 }
 
 std::vector<int32_t> PairDataset::target_of(int64_t sample, int64_t epoch) const {
   const std::span<const int32_t> ids = corpus_.target[sample];
-  return target_sampler_ ? segmented(ids, ids.subspan(layout_.target_start.size()), *target_sampler_,
-                                     random_of_sample(sampling_.seed, pieces_of_target, epoch, sample))
+  return target_sampler_ ? resegmented(ids, ids.subspan(layout_.target_start.size()), *target_sampler_,
+                                       random_of_sample(sampling_.seed, target_sampling_stream, epoch, sample))
                          : std::vector<int32_t>(ids.begin(), ids.end());
 }
 
@@ -77,16 +79,16 @@ void PairDataset::add_pair(int64_t sample, int64_t epoch, BatchBuilder& batch) c
   std::vector<int32_t> input = target;
   const std::span<const int32_t> text = text_of_source(read);
   dropout_.apply(std::span(read).subspan(static_cast<size_t>(text.data() - read.data()), text.size()),
-                 tokenizers_.source->unk(), of_source, sample, epoch);
-  dropout_.apply(std::span(input).subspan(layout_.target_start.size()), tokenizers_.target->unk(), of_target,
-                 sample, epoch);
+                 tokenizers_.source->unk(), source_dropout_stream, sample, epoch);
+  dropout_.apply(std::span(input).subspan(layout_.target_start.size()), tokenizers_.target->unk(),
+                 target_dropout_stream, sample, epoch);
   batch.source(read).teacher_forced(target, input, ends_);
   add_links(sample, source, target, batch);
 }
 
-/// A token of the target has the links of its word, to all tokens of the other word. The row that has read the
-/// token before it predicts it. Where a tokenizer makes spaces of characters, the links would lead to other
-/// words.
+/// Each token of a target word is linked to all tokens of the source words that its word is linked to. The link
+/// belongs to the decoder row that predicts the token, which has read the token before it. Nothing is added if
+/// the words of the tokens are not those of the text, as with a tokenizer that turns characters into spaces.
 void PairDataset::add_links(int64_t sample, std::span<const int32_t> source, std::span<const int32_t> target,
                             BatchBuilder& batch) const {
   if (corpus_.links.size() == 0 || corpus_.links[sample].empty()) return;
@@ -99,7 +101,7 @@ void PairDataset::add_links(int64_t sample, std::span<const int32_t> source, std
   const std::span<const int32_t> links = corpus_.links[sample];
   const auto count = [](const std::vector<int>& words) { return words.empty() ? 0 : words.back() + 1; };
   if (count(source_words) != links[0] || count(target_words) != links[1]) return;
-  std::vector<Batch::Link> of_tokens;
+  std::vector<Batch::Link> token_links;
   for (size_t i = 2; i + 1 < links.size(); i += 2) {
     const auto [source_begin, source_end] =
         std::equal_range(source_words.begin(), source_words.end(), links[i]);
@@ -107,11 +109,11 @@ void PairDataset::add_links(int64_t sample, std::span<const int32_t> source, std
         std::equal_range(target_words.begin(), target_words.end(), links[i + 1]);
     for (auto t = target_begin; t != target_end; ++t)
       for (auto s = source_begin; s != source_end; ++s)
-        of_tokens.push_back({static_cast<int32_t>(first_target + (t - target_words.begin())),
-                             static_cast<int32_t>(first_source + (s - source_words.begin()))});
+        token_links.push_back({static_cast<int32_t>(first_target + (t - target_words.begin())),
+                               static_cast<int32_t>(first_source + (s - source_words.begin()))});
   }
-  std::ranges::sort(of_tokens);
-  batch.link(of_tokens);
+  std::ranges::sort(token_links);
+  batch.link(token_links);
 }
 
 SampleDescription PairDataset::describe(int64_t sample) const {

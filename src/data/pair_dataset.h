@@ -11,20 +11,20 @@
 
 namespace sixfold {
 
-/// Other segmentations of training texts, other ones in each epoch.
+/// Sampling of subword segmentations: training texts are segmented differently in each epoch.
 struct SubwordSampling {
-  double rate = 0;  ///< of `SubwordSampler`; 0: none
+  double rate = 0;  ///< of `SubwordSampler`; 0: no sampling
   uint64_t seed = 1;
-  int64_t longest = 0;  ///< tokens of a side; a segmentation with more is not used
+  int64_t max_tokens = 0;  ///< maximum number of tokens of a side; longer segmentations are not used
 };
 
-/// The pairs of a corpus, for an encoder and a decoder that is taught by teacher forcing. They are the same in
-/// every epoch, but for other segmentations and the tokens that `dropout` replaces in the source and in what
-/// the decoder reads of the target. The labels of a pair have its weight.
+/// The pairs of a corpus, for an encoder and a decoder that is trained with teacher forcing. They are the same
+/// in every epoch, except for sampled segmentations and for the tokens that `dropout` replaces in the source
+/// and in the input of the decoder. The labels of a pair are weighted by its weight.
 class PairDataset : public Dataset {
  public:
-  /// `tokenizers` are those that encoded the corpus; `describe` and `dropout` alone need them. `layout`: the
-  /// tokens around texts, which dropout and sampling leave as they are. Throws as `SubwordSampler`.
+  /// `tokenizers` are those that encoded the corpus; only `describe` and `dropout` need them. `layout`: the
+  /// tokens around texts, which dropout and sampling do not change. Throws as `SubwordSampler`.
   PairDataset(TokenCorpus corpus, Tokenizers tokenizers, TargetEnds ends, std::string hash,
               TokenDropout dropout = {}, PairLayout layout = {}, SubwordSampling sampling = {});
 
@@ -44,8 +44,8 @@ class PairDataset : public Dataset {
   std::vector<int32_t> target_of(int64_t sample, int64_t epoch) const;
   /// The tokens that stand for the text of a source.
   std::span<const int32_t> text_of_source(std::span<const int32_t> source) const;
-  std::vector<int32_t> segmented(std::span<const int32_t> ids, std::span<const int32_t> text,
-                                 const SubwordSampler& sampler, RandomStream random) const;
+  std::vector<int32_t> resegmented(std::span<const int32_t> ids, std::span<const int32_t> text,
+                                   const SubwordSampler& sampler, RandomStream random) const;
 
   TokenCorpus corpus_;
   Tokenizers tokenizers_;

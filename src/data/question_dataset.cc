@@ -9,7 +9,7 @@ namespace sixfold {
 namespace {
 
 QuestionWindows windows_of(const WindowOptions& options, const StoredQuestion& question,
-                           const StoredQuestionedText& text) {
+                           const StoredPassage& text) {
   return {options, std::ssize(question.tokens), std::ssize(text.tokens())};
 }
 
@@ -22,7 +22,7 @@ QuestionDataset::QuestionDataset(IdSequences sequences, Tokenizers tokenizers, c
       options_(options),
       hash_(std::move(hash)) {
   for (int64_t i = 0; i < sequences_.size(); ++i) {
-    const StoredQuestionedText text(sequences_[i]);
+    const StoredPassage text(sequences_[i]);
     questions_ += text.questions();
     size_t place = text.first_question();
     for (int32_t k = 0; k < text.questions(); ++k) {
@@ -47,7 +47,7 @@ QuestionDataset::QuestionDataset(IdSequences sequences, Tokenizers tokenizers, c
 int64_t QuestionDataset::longer_answers(int64_t tokens) const {
   int64_t longer = 0;
   for (int64_t i = 0; i < sequences_.size(); ++i) {
-    const StoredQuestionedText text(sequences_[i]);
+    const StoredPassage text(sequences_[i]);
     size_t place = text.first_question();
     for (int32_t k = 0; k < text.questions(); ++k) {
       const StoredQuestion question = text.question_at(place);
@@ -58,13 +58,13 @@ int64_t QuestionDataset::longer_answers(int64_t tokens) const {
 }
 
 int64_t QuestionDataset::tokens(int64_t sample, int64_t /*epoch*/) const {
-  const StoredQuestionedText text(sequences_[at(sample).text]);
+  const StoredPassage text(sequences_[at(sample).text]);
   auto place = static_cast<size_t>(at(sample).question);
   return windows_of(options_, text.question_at(place), text).tokens(at(sample).window);
 }
 
 void QuestionDataset::add(int64_t sample, int64_t /*epoch*/, BatchBuilder& batch) const {
-  const StoredQuestionedText text(sequences_[at(sample).text]);
+  const StoredPassage text(sequences_[at(sample).text]);
   auto place = static_cast<size_t>(at(sample).question);
   const StoredQuestion question = text.question_at(place);
   const std::array answer{question.first, question.last};
@@ -72,7 +72,7 @@ void QuestionDataset::add(int64_t sample, int64_t /*epoch*/, BatchBuilder& batch
 }
 
 SampleDescription QuestionDataset::describe(int64_t sample) const {
-  const StoredQuestionedText text(sequences_[at(sample).text]);
+  const StoredPassage text(sequences_[at(sample).text]);
   auto place = static_cast<size_t>(at(sample).question);
   const StoredQuestion question = text.question_at(place);
   return {"question",

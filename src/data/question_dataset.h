@@ -11,7 +11,7 @@
 namespace sixfold {
 
 /// Questions about texts, as `question_encoder` stores them, for an encoder. A sample is a window of a text
-/// that contains the whole answer (the first, of several right ones) to a question.
+/// that contains the whole answer to a question: the first answer, if several are right.
 class QuestionDataset final : public Dataset {
  public:
   /// Throws an input error if no answer fits into a window.
@@ -29,7 +29,7 @@ class QuestionDataset final : public Dataset {
   /// The number of questions whose end is cut off.
   int64_t cut() const { return cut_; }
 
-  /// The number of questions whose answer has more tokens.
+  /// The number of questions whose answer has more than `tokens` tokens.
   int64_t longer_answers(int64_t tokens) const;
 
   /// The texts with all their questions, in order.
@@ -38,8 +38,8 @@ class QuestionDataset final : public Dataset {
 
  private:
   struct Sample {
-    int64_t text;      ///< number of its sequence
-    int64_t question;  ///< place of its question there
+    int64_t text;      ///< index of its sequence
+    int64_t question;  ///< offset of the question in the sequence
     int64_t window;
   };
   const Sample& at(int64_t sample) const { return samples_[static_cast<size_t>(sample)]; }

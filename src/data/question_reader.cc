@@ -42,7 +42,7 @@ class SquadParser {
   SquadParser(const std::string& path, RightAnswers answers, InvalidUtf8 invalid)
       : path_(path), answers_(answers), invalid_(invalid) {}
 
-  std::vector<QuestionedText> parse(std::string_view text) {
+  std::vector<Passage> parse(std::string_view text) {
     const json root = parse_json(text, path_);
     const JsonObject object(root, path_);
     const json& articles = list_of(object, "data", path_);
@@ -68,19 +68,19 @@ class SquadParser {
 
   void add_paragraph(const json& value, const std::string& where) {
     const JsonObject paragraph(value, where);
-    QuestionedText one{.text = text_of(paragraph, "context", where), .questions = {}};
+    Passage one{.text = text_of(paragraph, "context", where), .questions = {}};
     const json& questions = list_of(paragraph, "qas", where);
     for (size_t i = 0; i < questions.size(); ++i)
       one.questions.push_back(question_of(questions[i], one.text, fmt::format("{}.qas[{}]", where, i)));
     texts_.push_back(std::move(one));
   }
 
-  AskedQuestion question_of(const json& value, const std::string& text, const std::string& where) {
+  PassageQuestion question_of(const json& value, const std::string& text, const std::string& where) {
     const JsonObject object(value, where);
-    AskedQuestion question{.id = text_of(object, "id", where),
-                           .text = text_of(object, "question", where),
-                           .answers = {},
-                           .place = where};
+    PassageQuestion question{.id = text_of(object, "id", where),
+                             .text = text_of(object, "question", where),
+                             .answers = {},
+                             .place = where};
     require(ids_.insert(question.id).second, "{}: the id '{}' occurs twice", where, question.id);
     bool impossible = false;
     if (object.has("is_impossible")) object.read("is_impossible", impossible);
@@ -95,7 +95,7 @@ class SquadParser {
     return question;
   }
 
-  void read_answers(const JsonObject& object, const std::string& text, AskedQuestion& question) const {
+  void read_answers(const JsonObject& object, const std::string& text, PassageQuestion& question) const {
     const json& answers = list_of(object, "answers", question.place);
     require(answers_ == RightAnswers::optional || !answers.empty(), "{}: 'answers' is empty", question.place);
     for (size_t i = 0; i < answers.size(); ++i) {
@@ -116,18 +116,18 @@ class SquadParser {
   const std::string& path_;
   RightAnswers answers_;
   InvalidUtf8 invalid_;
-  std::vector<QuestionedText> texts_;
+  std::vector<Passage> texts_;
   std::unordered_set<std::string> ids_;
 };
 
 /// The text and the question of a line.
-QuestionedText parse_line(std::string_view line, const std::string& place) {
+Passage parse_line(std::string_view line, const std::string& place) {
   const size_t first = line.find('\t'), second = first == line.npos ? first : line.find('\t', first + 1);
   require(second != line.npos && line.find('\t', second + 1) == line.npos,
           "{}: expected a text, a tab, a question, a tab and an answer, but the line has {}", place,
           counted(std::ranges::count(line, '\t'), "tab"));
-  QuestionedText one{.text = std::string(line.substr(0, first)), .questions = {}};
-  AskedQuestion question{
+  Passage one{.text = std::string(line.substr(0, first)), .questions = {}};
+  PassageQuestion question{
       .id = {}, .text = std::string(line.substr(first + 1, second - first - 1)), .answers = {}, .place = place};
   require(has_visible_character(one.text), "{}: the text is empty", place);
   require(has_visible_character(question.text), "{}: the question is empty", place);
@@ -143,12 +143,12 @@ QuestionedText parse_line(std::string_view line, const std::string& place) {
 
 bool is_squad_file(std::string_view path) { return path.ends_with(".json") || path.ends_with(".json.gz"); }
 
-std::vector<QuestionedText> parse_squad(std::string_view json, const std::string& path, RightAnswers answers,
-                                        InvalidUtf8 invalid) {
+std::vector<Passage> parse_squad(std::string_view json, const std::string& path, RightAnswers answers,
+                                 InvalidUtf8 invalid) {
   return SquadParser(path, answers, invalid).parse(json);
 }
 
-std::vector<QuestionedText> read_squad(const std::string& path, RightAnswers answers, InvalidUtf8 invalid) {
+std::vector<Passage> read_squad(const std::string& path, RightAnswers answers, InvalidUtf8 invalid) {
   LineReader reader(path);
   std::string whole;
   for (std::string line; reader.next(line); whole += '\n') {
@@ -187,23 +187,23 @@ bool QuestionReader::next_line(std::string& line) {
 }
 
 /// Returns the next text of a file of lines; nothing at its end.
-std::optional<QuestionedText> QuestionReader::next_of_lines() {
-  std::optional<QuestionedText> text = std::exchange(ahead_, std::nullopt);
+std::optional<Passage> QuestionReader::next_of_lines() {
+  std::optional<Passage> text = std::exchange(next_passage_, std::nullopt);
   for (std::string line; next_line(line);) {
-    QuestionedText one = parse_line(line, lines_->place());
+    Passage one = parse_line(line, lines_->place());
     if (!text) {
       text = std::move(one);
     } else if (one.text == text->text) {
       text->questions.push_back(std::move(one.questions[0]));
     } else {
-      ahead_ = std::move(one);
+      next_passage_ = std::move(one);
       return text;
     }
   }
   return text;
 }
 
-bool QuestionReader::next(QuestionedText& text) {
+bool QuestionReader::next(Passage& text) {
   while (true) {
     if (next_of_squad_ < squad_.size()) {
       text = std::move(squad_[next_of_squad_++]);
@@ -216,7 +216,7 @@ bool QuestionReader::next(QuestionedText& text) {
       continue;
     }
     bytes_ += std::ssize(text.text);
-    for (const AskedQuestion& question : text.questions) bytes_ += std::ssize(question.text);
+    for (const PassageQuestion& question : text.questions) bytes_ += std::ssize(question.text);
     return true;
   }
 }

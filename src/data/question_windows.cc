@@ -6,18 +6,19 @@ namespace sixfold {
 
 QuestionWindows::QuestionWindows(const WindowOptions& options, int64_t question_tokens, int64_t text_tokens)
     : options_(options), text_tokens_(text_tokens) {
-  const int64_t special = (options.bos >= 0 ? 2 : 1) + options.separators, most = options.tokens - special;
-  const int64_t read = std::min(question_tokens, most / 2);
-  cut_ = question_tokens - read;
-  before_ = read + special - 1;
-  room_ = most - read;
-  step_ = std::clamp<int64_t>(options.stride, 1, std::max<int64_t>(room_ / 2, 1));
-  if (text_tokens > 0) count_ = 1 + (std::max<int64_t>(text_tokens - room_, 0) + step_ - 1) / step_;
+  const int64_t special = (options.bos >= 0 ? 2 : 1) + options.separators,
+                max_tokens = options.tokens - special;
+  const int64_t question_kept = std::min(question_tokens, max_tokens / 2);
+  cut_ = question_tokens - question_kept;
+  before_ = question_kept + special - 1;
+  window_tokens_ = max_tokens - question_kept;
+  step_ = std::clamp<int64_t>(options.stride, 1, std::max<int64_t>(window_tokens_ / 2, 1));
+  if (text_tokens > 0) count_ = 1 + (std::max<int64_t>(text_tokens - window_tokens_, 0) + step_ - 1) / step_;
 }
 
 RowRange QuestionWindows::window(int64_t i) const {
   const int64_t begin = i * step_;
-  return {static_cast<int32_t>(begin), static_cast<int32_t>(std::min(begin + room_, text_tokens_))};
+  return {static_cast<int32_t>(begin), static_cast<int32_t>(std::min(begin + window_tokens_, text_tokens_))};
 }
 
 void QuestionWindows::add(int64_t i, std::span<const int32_t> question, std::span<const int32_t> text,

@@ -51,8 +51,8 @@ std::vector<RepeatFinder::Record> RepeatFinder::read_part(uint64_t part, uint64_
   std::vector<uint64_t> hashes(buffered_hashes);
   for (int64_t index = 0; index < count_;) {
     if (stop && stop->load() != 0) throw Cancelled();
-    const auto wanted = static_cast<size_t>(std::min<int64_t>(buffered_hashes, count_ - index));
-    auto bytes = std::as_writable_bytes(std::span(hashes).first(wanted));
+    const auto count = static_cast<size_t>(std::min<int64_t>(buffered_hashes, count_ - index));
+    auto bytes = std::as_writable_bytes(std::span(hashes).first(count));
     for (int64_t at = index * static_cast<int64_t>(sizeof(uint64_t)); !bytes.empty();) {
       const ssize_t read = ::pread(descriptor_, bytes.data(), bytes.size(), at);
       if (read < 0 && errno == EINTR) continue;
@@ -62,7 +62,7 @@ std::vector<RepeatFinder::Record> RepeatFinder::read_part(uint64_t part, uint64_
       bytes = bytes.subspan(static_cast<size_t>(read));
       at += read;
     }
-    for (size_t i = 0; i < wanted; ++i, ++index)
+    for (size_t i = 0; i < count; ++i, ++index)
       if (hashes[i] % parts == part) records.push_back({hashes[i], index});
   }
   return records;

@@ -7,13 +7,13 @@
 
 namespace sixfold {
 
-/// Finds the items that repeat an earlier one, by a hash of each. The hashes are in an unnamed temporary file,
-/// so there may be more of them than fit into memory.
+/// Finds the items that repeat an earlier one, by a hash of each. The hashes are stored in an unnamed temporary
+/// file, so there may be more of them than fit into memory.
 class RepeatFinder {
  public:
-  /// `folder` is the folder of the temporary file, which has 8 bytes for each item. `at_once`: `find` reads the
-  /// file once for about as many items, of which each takes 16 bytes of memory. Failures to write or read it
-  /// are environment errors.
+  /// `folder` is the folder of the temporary file, which has 8 bytes for each item. `at_once` is the number of
+  /// items that `find` compares at once, each with 16 bytes of memory; it reads the whole file once for each
+  /// such group. Failures to write or read it are environment errors.
   explicit RepeatFinder(const std::string& folder, int64_t at_once = int64_t{1} << 22);
   ~RepeatFinder();
   RepeatFinder(const RepeatFinder&) = delete;

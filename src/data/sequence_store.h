@@ -17,10 +17,11 @@ struct DataFiles {
 };
 
 struct SequenceStoreOptions {
-  std::string settings = {};               ///< stored in the record: the settings by which data was encoded
-  std::vector<std::string> names = {};     ///< stored in the record: what numbers in the sequences stand for
+  std::string settings = {};  ///< stored in the record: the settings by which data was encoded
+  /// Stored in the record: the names of the numbers in the sequences, such as labels.
+  std::vector<std::string> names = {};
   std::string expected_training = {};      ///< expected hash of the training sequences; empty: any
-  std::string expected_validation = {};    ///< the same of the validation sequences
+  std::string expected_validation = {};    ///< expected hash of the validation sequences; empty: any
   const std::atomic<int>* stop = nullptr;  ///< if it becomes nonzero, `Cancelled` is thrown
 };
 
@@ -30,7 +31,7 @@ struct SequenceStoreRecord {
     int64_t documents = 0, tokens = 0, bytes = 0;  ///< sequences, tokens of text, bytes of text
     int64_t unknown = 0;                           ///< tokens that are not in the vocabulary
     std::string hash;                              ///< of the sequences; empty if there are none
-    std::vector<FileStamp> files;                  ///< that were encoded
+    std::vector<FileStamp> files;                  ///< the files that were encoded
   };
   Part training, validation;
   std::string settings;            ///< those of `SequenceStoreOptions`
@@ -46,7 +47,7 @@ class SequenceSink {
                const std::atomic<int>* stop)
       : writer_(writer), part_(part), tokenizer_(tokenizer), stop_(stop) {}
 
-  /// Appends tokens of text to the present sequence. Throws `Cancelled` if the run is to stop.
+  /// Appends tokens of text to the current sequence. Throws `Cancelled` if the run is to stop.
   void append(std::span<const int32_t> tokens);
   /// Appends numbers that are not tokens, such as that of a label or the values of an image.
   void append_numbers(std::span<const int32_t> numbers);
@@ -61,10 +62,10 @@ class SequenceSink {
   const std::atomic<int>* stop_;
 };
 
-/// Reads files and passes their sequences on. Returns the number of bytes of text.
+/// Reads files and passes their sequences to `sink`. Returns the number of bytes of text.
 using EncodeFiles = std::function<int64_t(const std::vector<std::string>& files, SequenceSink& sink)>;
 
-/// Whether folders of encoded data have files of this name.
+/// Whether a folder of encoded data has a file of this name.
 bool is_sequence_store_file(std::string_view name);
 
 /// Encodes files into a folder that can be mapped into memory. Data without text has no tokenizers. The folder

@@ -31,11 +31,11 @@ Image StoredImage::image() const {
 StoredImage stored_image(std::span<const int32_t> sequence) {
   StoredImage stored;
   const auto is_size = [](int32_t n) { return n > 0 && n <= longest_image_side; };
-  const bool begins = sequence.size() >= header && is_size(sequence[0]) && is_size(sequence[1]) &&
-                      (sequence[2] == 1 || sequence[2] == 3);
-  if (begins) stored.size = {sequence[0], sequence[1], sequence[2]};
+  const bool is_image = sequence.size() >= header && is_size(sequence[0]) && is_size(sequence[1]) &&
+                        (sequence[2] == 1 || sequence[2] == 3);
+  if (is_image) stored.size = {sequence[0], sequence[1], sequence[2]};
   const size_t numbers = packed_numbers(stored.size);
-  require(begins && sequence.size() > header + numbers,
+  require(is_image && sequence.size() > header + numbers,
           "the encoded data contains a sequence that is not an image");
   stored.packed = sequence.subspan(header, numbers);
   stored.rest = sequence.subspan(header + numbers);

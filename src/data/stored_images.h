@@ -11,11 +11,11 @@
 
 namespace sixfold {
 
-/// An image in a store, and the numbers after it.
+/// An image of a store, and the numbers that follow it in its sequence.
 struct StoredImage {
   ImageSize size;
-  std::span<const int32_t> packed;  ///< its values, four in a number
-  std::span<const int32_t> rest;    ///< at least one
+  std::span<const int32_t> packed;  ///< the values of the pixels, four in each number
+  std::span<const int32_t> rest;    ///< the numbers after the image, at least one: a label or a caption
 
   Image image() const;
 };
@@ -24,12 +24,12 @@ struct StoredImage {
 /// it.
 StoredImage stored_image(std::span<const int32_t> sequence);
 
-/// Appends to a sequence what belongs to an image: `text`, which `place` names in messages. Returns its number
-/// of bytes.
+/// Appends `text`, the label or caption of an image, to its sequence. `place` names the image in messages.
+/// Returns its number of bytes.
 using AppendImageText =
     std::function<int64_t(const std::string& text, const std::string& place, SequenceSink& sink)>;
 
-/// Throws if a task can't use images of a size.
+/// Throws an error if a task can't use images of this size.
 using CheckImageSize = std::function<void(const ImageSize& size)>;
 
 /// Encodes images with their texts for a store: a sequence is an image, then what `append` adds. `check` is

@@ -11,7 +11,7 @@
 namespace sixfold {
 namespace {
 
-/// The number of elements in which a text of so many bytes is stored.
+/// The number of elements that store a text of this size.
 size_t packed_size(size_t bytes) { return (bytes + sizeof(int32_t) - 1) / sizeof(int32_t); }
 
 std::vector<int32_t> packed(const std::string& text) {
@@ -31,9 +31,9 @@ struct EncodedQuestion {
   RowRange answer;
 };
 
-/// A text that waits to be encoded.
+/// A text with its questions, before and after it is encoded.
 struct EncodedText {
-  QuestionedText source;
+  Passage source;
   std::vector<LocatedToken> tokens = {};
   std::vector<EncodedQuestion> questions = {};
 };
@@ -43,7 +43,7 @@ void encode(const Tokenizer& tokenizer, EncodedText& one) {
   require(one.source.text.size() < size_t{std::numeric_limits<int32_t>::max()}, "{}: the text is too long",
           place);
   one.tokens = tokenizer.locate(without_line_ends(one.source.text));
-  for (const AskedQuestion& question : one.source.questions) {
+  for (const PassageQuestion& question : one.source.questions) {
     EncodedQuestion& encoded = one.questions.emplace_back();
     encoded.tokens = tokenizer.encode(without_line_ends(question.text));
     require(!encoded.tokens.empty(), "{}: the tokenizer finds nothing in the question '{}'", question.place,
@@ -55,7 +55,7 @@ void encode(const Tokenizer& tokenizer, EncodedText& one) {
   }
 }
 
-/// The layout that `StoredQuestionedText` reads.
+/// Stores a passage in the layout that `StoredPassage` reads.
 void store(const EncodedText& one, SequenceSink& sink) {
   std::vector<int32_t> ids, begins, ends;
   for (const LocatedToken& token : one.tokens) {
@@ -97,7 +97,7 @@ EncodeFiles question_encoder(const Tokenizer& tokenizer, InvalidUtf8 invalid, in
       for (const EncodedText& one : block) store(one, sink);
       block.clear();
     };
-    for (QuestionedText text; reader.next(text);) {
+    for (Passage text; reader.next(text);) {
       block.push_back({std::move(text)});
       if (block.size() == block_texts) encode_block();
     }
@@ -106,7 +106,7 @@ EncodeFiles question_encoder(const Tokenizer& tokenizer, InvalidUtf8 invalid, in
   };
 }
 
-StoredQuestionedText::StoredQuestionedText(std::span<const int32_t> sequence)
+StoredPassage::StoredPassage(std::span<const int32_t> sequence)
     : sequence_(sequence), questions_(sequence[0]), text_bytes_(sequence[2]) {
   const auto tokens = static_cast<size_t>(sequence[1]);
   size_t at = 3;
@@ -118,16 +118,16 @@ StoredQuestionedText::StoredQuestionedText(std::span<const int32_t> sequence)
   first_question_ = at;
 }
 
-std::vector<LocatedToken> StoredQuestionedText::located() const {
+std::vector<LocatedToken> StoredPassage::located() const {
   std::vector<LocatedToken> all;
   for (size_t i = 0; i < tokens_.size(); ++i)
     all.push_back({tokens_[i], static_cast<size_t>(begins_[i]), static_cast<size_t>(ends_[i])});
   return all;
 }
 
-std::string StoredQuestionedText::text() const { return unpacked(text_, static_cast<size_t>(text_bytes_)); }
+std::string StoredPassage::text() const { return unpacked(text_, static_cast<size_t>(text_bytes_)); }
 
-StoredQuestion StoredQuestionedText::question_at(size_t& place) const {
+StoredQuestion StoredPassage::question_at(size_t& place) const {
   const auto take = [&](size_t count) { return sequence_.subspan(std::exchange(place, place + count), count); };
   const auto head = take(4);
   StoredQuestion question{

@@ -11,8 +11,8 @@
 namespace sixfold {
 
 /// Encodes texts with questions for a store: a sequence has a text and all its questions. Throws as
-/// `QuestionReader`, and an input error that names the place if a text, a question or an answer has no token.
-/// Some hundred texts are in memory at a time. `threads` does not affect the result. The tokenizer must outlive
+/// `QuestionReader`, and an input error that names the place if a text, a question or an answer has no token. A
+/// few hundred texts are in memory at a time. `threads` does not affect the result. The tokenizer must outlive
 /// the function.
 EncodeFiles question_encoder(const Tokenizer& tokenizer, InvalidUtf8 invalid, int threads);
 
@@ -24,18 +24,19 @@ struct StoredQuestion {
 };
 
 /// A text as it is stored; the views are of the store.
-class StoredQuestionedText {
+class StoredPassage {
  public:
-  explicit StoredQuestionedText(std::span<const int32_t> sequence);
+  explicit StoredPassage(std::span<const int32_t> sequence);
 
   std::span<const int32_t> tokens() const { return tokens_; }
   int32_t questions() const { return questions_; }
-  /// The tokens with their places in `text`.
+  /// The tokens with their byte ranges in `text`.
   std::vector<LocatedToken> located() const;
   std::string text() const;
-  /// The question that begins at a place of the sequence, which is set to that of the next.
+  /// The question that begins at the offset `place` of the sequence. Sets `place` to the offset of the next
+  /// question.
   StoredQuestion question_at(size_t& place) const;
-  /// The place of the first question.
+  /// The offset of the first question in the sequence.
   size_t first_question() const { return first_question_; }
 
  private:

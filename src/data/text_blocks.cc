@@ -18,8 +18,8 @@ TextBlocks::TextBlocks(IdSequences texts, const BlockOptions& options)
   }
 }
 
-/// Where a text is cut at other places in each epoch, its last block begins less than a block before its end,
-/// and is therefore never empty.
+/// If a text is cut at different places in each epoch, it has one block less, so that its last block is never
+/// empty, wherever the first one begins.
 int64_t TextBlocks::blocks_of(int64_t text) const {
   const int64_t labels = std::ssize(texts_[text]) + (options_.ends ? 1 : 0);
   const int64_t blocks = (labels + options_.tokens - 1) / options_.tokens;

@@ -8,12 +8,12 @@
 namespace sixfold {
 
 struct BlockOptions {
-  int64_t tokens = 256;  ///< most tokens of a block
-  bool ends = false;     ///< the end of a text takes the place of a token
-  /// Cut texts at other places in each epoch, for texts that have no ends. Then up to `tokens` tokens at both
-  /// sides of a text are left out of an epoch.
+  int64_t tokens = 256;  ///< maximum number of tokens of a block
+  bool ends = false;     ///< texts have an end token, which counts as a token of the last block
+  /// Cut texts at different places in each epoch; only for texts without end tokens. Then up to `tokens` tokens
+  /// at the beginning and at the end of a text are left out of an epoch.
   bool shifts = false;
-  uint64_t seed = 1;  ///< of these places
+  uint64_t seed = 1;  ///< seed of the places where texts are cut
 };
 
 /// Texts that are cut into blocks. No block has tokens of two texts. Safe to share between threads.
@@ -35,8 +35,8 @@ class TextBlocks {
 
   IdSequences texts_;
   BlockOptions options_;
-  static constexpr int64_t group =
-      64;                        // texts; keeping a number for each would take more memory than short texts
+  // Texts; keeping a number for each would take more memory than short texts.
+  static constexpr int64_t group = 64;
   std::vector<int64_t> begins_;  // the number of the first block of each group of texts
   int64_t size_ = 0;
 };

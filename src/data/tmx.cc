@@ -20,9 +20,10 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t longest_segment = 1'000'000;
-constexpr int64_t longest_token = 1 << 20;  // of what expat has to keep until it is complete, such as a tag
-constexpr int deepest = 64;
+constexpr size_t max_segment_bytes = 1'000'000;
+// Of a token that expat buffers until it is complete, such as a tag.
+constexpr int64_t max_token_bytes = 1 << 20;
+constexpr int max_depth = 64;
 
 }  // namespace
 
@@ -31,7 +32,7 @@ bool is_tmx(const std::string& path) {
   return name.ends_with(".tmx") || name.ends_with(".tmx.gz");
 }
 
-/// Expat's callbacks. They must not throw through expat, and so keep the exception.
+/// The callbacks of expat. Exceptions must not pass through expat, so the callbacks store them.
 class TmxReader::Parser {
  public:
   Parser(const std::string& path, const std::string& source_language, const std::string& target_language)
@@ -52,21 +53,22 @@ class TmxReader::Parser {
     });
     XML_SetEntityDeclHandler(parser_.get(), [](void* self, const char* name, int, const char*, int, const char*,
                                                const char*, const char*, const char*) {
-      handle(self, [&](Parser& p) { p.refuse("declares the entity {}; TMX needs none, so remove it", name); });
+      handle(self, [&](Parser& p) { p.fail("declares the entity {}; TMX needs none, so remove it", name); });
     });
     XML_SetSkippedEntityHandler(parser_.get(), [](void* self, const char* name, int) {
-      handle(self, [&](Parser& p) { p.refuse("the entity &{}; is not known", name); });
+      handle(self, [&](Parser& p) { p.fail("the entity &{}; is not known", name); });
     });
   }
 
   bool next(std::string& source, std::string& target) {
     while (pairs_.empty()) {
       if (ended_) {
-        require(any_, "{}: no unit has both {} and {}; its languages are: {}", path_, sides_[0].language,
-                sides_[1].language, found_.empty() ? "none" : fmt::format("{}", fmt::join(found_, ", ")));
+        require(has_pairs_, "{}: no unit has both {} and {}; its languages are: {}", path_, sides_[0].language,
+                sides_[1].language,
+                languages_.empty() ? "none" : fmt::format("{}", fmt::join(languages_, ", ")));
         return false;
       }
-      read_some();
+      parse_some();
     }
     Pair& pair = pairs_.front();
     source = std::move(pair.source), target = std::move(pair.target);
@@ -76,18 +78,20 @@ class TmxReader::Parser {
   }
 
   std::string place() const { return fmt::format("{}:{}", path_, line_); }
-  double part_read() const { return file_.part_read(); }
+  double fraction_read() const { return file_.fraction_read(); }
 
  private:
   struct FreeParser {
     void operator()(XML_Parser parser) const { XML_ParserFree(parser); }
   };
-  /// One side of the unit that is read.
+  /// One side of the unit that is being read.
   struct Side {
     std::string language;
     std::string text = {};
-    int rank = 0;       ///< of the text: 2 if its code is the language's, 1 if it is of the language, 0: none
-    int rank_here = 0;  ///< of the variant that is read
+    /// The rank of `text`: 2 if its code is exactly that of the language, 1 if it is in the language, 0 without a
+    /// text.
+    int rank = 0;
+    int variant_rank = 0;  ///< rank of the variant that is being read
   };
   struct Pair {
     std::string source, target;
@@ -95,12 +99,12 @@ class TmxReader::Parser {
   };
 
   template <class... Args>
-  [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
     throw_input_error("{}:{}: {}", path_, XML_GetCurrentLineNumber(parser_.get()),
                       fmt::format(format, std::forward<Args>(args)...));
   }
 
-  /// Runs what handles an event, unless an earlier one failed.
+  /// Runs the handler of an event, unless an earlier handler failed.
   template <class Function>
   static void handle(void* self, Function function) {
     auto& parser = *static_cast<Parser*>(self);
@@ -113,22 +117,22 @@ class TmxReader::Parser {
     }
   }
 
-  void read_some() {
-    const std::string bytes = file_.part();
-    given_ += std::ssize(bytes);
+  void parse_some() {
+    const std::string bytes = file_.next_part();
+    parsed_bytes_ += std::ssize(bytes);
     ended_ = bytes.empty();
     const auto status = XML_Parse(parser_.get(), bytes.data(), static_cast<int>(bytes.size()), ended_);
     if (error_) std::rethrow_exception(error_);
     const XML_Error code = XML_GetErrorCode(parser_.get());
     if (code == XML_ERROR_NO_MEMORY) throw std::bad_alloc();
-    if (status != XML_STATUS_OK) refuse("the TMX is not well-formed: {}", XML_ErrorString(code));
-    if (!ended_ && given_ - XML_GetCurrentByteIndex(parser_.get()) > longest_token)
-      refuse("a tag or comment has more than {} bytes", longest_token);
+    if (status != XML_STATUS_OK) fail("the TMX is not well-formed: {}", XML_ErrorString(code));
+    if (!ended_ && parsed_bytes_ - XML_GetCurrentByteIndex(parser_.get()) > max_token_bytes)
+      fail("a tag or comment has more than {} bytes", max_token_bytes);
   }
 
   void start(std::string_view name, const char** attributes) {
-    if (depth_++ == 0 && name != "tmx") refuse("is not a TMX file, whose root is <tmx>, but has <{}>", name);
-    if (depth_ > deepest) refuse("more than {} elements are nested in each other", deepest);
+    if (depth_++ == 0 && name != "tmx") fail("is not a TMX file, whose root is <tmx>, but has <{}>", name);
+    if (depth_ > max_depth) fail("more than {} elements are nested in each other", max_depth);
     if (in_segment_) {
       if (code_depth_ > 0 || is_code(name)) ++code_depth_;
     } else if (name == "tu") {
@@ -151,12 +155,12 @@ class TmxReader::Parser {
           (std::string_view(attributes[0]) == "lang" && code.empty()))
         code = ascii_lower(attributes[1]);
     std::ranges::replace(code, '_', '-');
-    constexpr size_t most_named = 20;
-    if (found_.size() < most_named && code.size() < 32) found_.insert(code);
+    constexpr size_t max_languages = 20;
+    if (languages_.size() < max_languages && code.size() < 32) languages_.insert(code);
     for (Side& side : sides_) {
-      std::string wanted = ascii_lower(side.language);
-      std::ranges::replace(wanted, '_', '-');
-      side.rank_here = code == wanted ? 2 : !code.empty() && is_same_language(code, wanted) ? 1 : 0;
+      std::string language = ascii_lower(side.language);
+      std::ranges::replace(language, '_', '-');
+      side.variant_rank = code == language ? 2 : !code.empty() && is_same_language(code, language) ? 1 : 0;
     }
   }
 
@@ -167,14 +171,14 @@ class TmxReader::Parser {
     } else if (in_segment_ && name == "seg") {
       in_segment_ = false;
       for (Side& side : sides_)
-        if (side.rank_here > side.rank) {
+        if (side.variant_rank > side.rank) {
           side.text = with_single_spaces(text_);
-          side.rank = side.rank_here;
+          side.rank = side.variant_rank;
         }
     } else if (name == "tuv") {
-      for (Side& side : sides_) side.rank_here = 0;
+      for (Side& side : sides_) side.variant_rank = 0;
     } else if (name == "tu" && sides_[0].rank > 0 && sides_[1].rank > 0) {
-      any_ = true;
+      has_pairs_ = true;
       pairs_.push_back({std::move(sides_[0].text), std::move(sides_[1].text), unit_line_});
       for (Side& side : sides_) side = {side.language};
     }
@@ -183,19 +187,19 @@ class TmxReader::Parser {
   void add_text(std::string_view text) {
     if (!in_segment_ || code_depth_ > 0) return;
     text_ += text;
-    if (text_.size() > longest_segment) refuse("a segment has more than {} bytes", longest_segment);
+    if (text_.size() > max_segment_bytes) fail("a segment has more than {} bytes", max_segment_bytes);
   }
 
   std::string path_;
   LineReader file_;
   std::array<Side, 2> sides_;
   std::unique_ptr<XML_ParserStruct, FreeParser> parser_;
-  std::deque<Pair> pairs_;       // that were read but not asked for
-  std::set<std::string> found_;  // languages of the file, for a message
-  std::string text_;             // of the segment that is read
-  bool in_segment_ = false, ended_ = false, any_ = false;
+  std::deque<Pair> pairs_;           // that were read but not returned yet
+  std::set<std::string> languages_;  // languages of the file, for an error message
+  std::string text_;                 // text of the segment that is being read
+  bool in_segment_ = false, ended_ = false, has_pairs_ = false;
   int depth_ = 0, code_depth_ = 0;
-  int64_t given_ = 0;  // bytes that expat got
+  int64_t parsed_bytes_ = 0;  // bytes that were given to expat
   uint64_t line_ = 0, unit_line_ = 0;
   std::exception_ptr error_;
 };
@@ -207,6 +211,6 @@ TmxReader::~TmxReader() = default;
 
 bool TmxReader::next(std::string& source, std::string& target) { return parser_->next(source, target); }
 std::string TmxReader::place() const { return parser_->place(); }
-double TmxReader::part_read() const { return parser_->part_read(); }
+double TmxReader::fraction_read() const { return parser_->fraction_read(); }
 
 }  // namespace sixfold

@@ -18,7 +18,7 @@ namespace sixfold {
 class IdSequences {
  public:
   IdSequences() = default;
-  /// Maps two files that `write_token_store` wrote. Throws an input error if they don't fit together.
+  /// Maps the two files that a `SequenceWriter` wrote. Throws an input error if they don't belong together.
   static IdSequences map(const std::string& ids_path, const std::string& offsets_path);
 
   int64_t size() const { return std::ssize(offsets()) - 1; }
@@ -54,7 +54,7 @@ class PairWeights {
   explicit operator bool() const { return mapped_ != nullptr; }
   int64_t size() const { return std::ssize(numbers()); }
   float operator[](int64_t pair) const { return numbers()[static_cast<size_t>(pair)]; }
-  /// The weight as a share of the largest one: only the ratios of weights matter.
+  /// The weight divided by the largest one, since only the ratios of weights matter.
   float relative(int64_t pair) const { return (*this)[pair] / largest_; }
 
  private:
@@ -71,8 +71,8 @@ struct TokenCorpus {
   int32_t target_eos = 0;
   std::vector<EpochOrder::Part> mixture = {};  ///< the corpora that it consists of, in order; empty: one corpus
   PairWeights weights = {};
-  /// The links between the words of each pair: the numbers of words of its texts, then source word, target
-  /// word, source word, and so on; without links empty, for a pair or for the corpus.
+  /// The links between the words of each pair: the numbers of words of both texts, then source word, target
+  /// word, source word, and so on. Empty for a pair, or for the whole corpus, without links.
   IdSequences links = {};
 
   int64_t size() const { return source.size(); }
@@ -89,15 +89,15 @@ struct TokenCorpus {
 struct EncodeOptions {
   /// Pairs with more tokens on a side, not counting the end token, are dropped; 0: no limit.
   int max_length = 0;
-  /// Pairs with more than this many times as many tokens on one side are dropped; 0: no limit.
+  /// Pairs in which one side has more than this many times the tokens of the other are dropped; 0: no limit.
   double max_ratio = 0;
   int threads = 1;  ///< does not affect the result
   PairLayout layout = {};
   bool language_tokens = false;  ///< sources begin with the token of a language (`LanguageTokens`)
 };
 
-/// Encodes pairs and calls `take` for each, in order: with the number of the pair among those read, from 0, the
-/// source and the target with the tokens around them, but for the end token of the target.
+/// Encodes pairs and calls `take` for each, in order, with the index of the pair among those that were read,
+/// from 0, and its source and target. These include the tokens around them, except the end token of the target.
 /// Dropped pairs are counted in `report`; the lengths of the others are added to it. `next` reads a pair and
 /// returns false at the end. A few thousand pairs are in memory at a time.
 void encode_pairs(const std::function<bool(std::string& source, std::string& target)>& next,

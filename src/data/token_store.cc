@@ -27,7 +27,7 @@ std::string weights_of(const std::string& folder) { return folder + "/pair-weigh
 
 bool has_links(const std::string& folder) { return fs::exists(folder + "/links.ids"); }
 
-/// Maps what `CorpusWriter` wrote.
+/// Maps the files that `CorpusWriter` wrote.
 TokenCorpus map_corpus(const std::string& folder) {
   TokenCorpus corpus;
   corpus.source = map_side(folder, "source");
@@ -37,8 +37,8 @@ TokenCorpus map_corpus(const std::string& folder) {
   return corpus;
 }
 
-/// What a pair may have besides its texts.
-struct Beside {
+/// The weight of a pair and the links between its words.
+struct PairAnnotations {
   float weight = 1;
   std::vector<int32_t> links = {};
 };
@@ -82,16 +82,17 @@ void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts
   record.pairs.assign(texts.size(), 0);
   ReadingProgress progress("encoding the text");
   for (size_t i = 0; i < texts.size(); ++i) {
-    PairReader reader({texts[i]}, options.invalid, options.made);
-    std::deque<Beside> beside;  // of the pairs that were read and not yet encoded, from pair `first` on
+    PairReader reader({texts[i]}, options.invalid, options.augmentation);
+    std::deque<PairAnnotations>
+        annotations;  // of the pairs that were read and not yet encoded, from pair `first` on
     int64_t first = 0;
     const auto next = [&](std::string& source, std::string& target) {
       if (options.stop && options.stop->load() != 0) throw Cancelled();
-      progress.tell([&] { return reader.part_read(); });
+      progress.update([&] { return reader.fraction_read(); });
       const bool more = reader.next(source, target);
       if (!more) return false;
-      beside.push_back({.weight = reader.weight()});
-      std::vector<int32_t>& links = beside.back().links;
+      annotations.push_back({.weight = reader.weight()});
+      std::vector<int32_t>& links = annotations.back().links;
       if (!reader.links().empty())
         links = {static_cast<int32_t>(count_words(source)), static_cast<int32_t>(count_words(target))};
       for (const auto& [from, to] : reader.links()) links.insert(links.end(), {from, to});
@@ -99,8 +100,8 @@ void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts
       return true;
     };
     encode_pairs(next, tokenizers, options.encode, record.report, [&](int64_t pair, auto source, auto target) {
-      for (; first < pair; ++first) beside.pop_front();
-      writer.add(source, target, beside.front().weight, beside.front().links);
+      for (; first < pair; ++first) annotations.pop_front();
+      writer.add(source, target, annotations.front().weight, annotations.front().links);
       repeats.add(hash_of(std::as_bytes(source), hash_of(std::as_bytes(target))));
       ++record.pairs[i];
     });

@@ -14,7 +14,7 @@ struct TokenStoreOptions {
   EncodeOptions encode;
   InvalidUtf8 invalid = InvalidUtf8::error;
   bool drop_repeats = false;
-  MadePairs made = {};
+  PairAugmentation augmentation = {};
   std::string settings = {};               ///< stored in the record: the settings by which the text was encoded
   std::string expected_hash = {};          ///< expected hash of the ids; empty: any
   const std::atomic<int>* stop = nullptr;  ///< if it becomes nonzero, `Cancelled` is thrown
@@ -31,7 +31,7 @@ struct TokenStoreRecord {
   std::string source_tokenizer, target_tokenizer;
 };
 
-/// Whether folders of encoded text have files of this name.
+/// Whether a folder of encoded text has a file of this name.
 bool is_token_store_file(std::string_view name);
 
 /// Encodes texts into a folder that can be mapped into memory, so that text of any size needs only a few MB.

@@ -13,35 +13,37 @@
 namespace sixfold {
 namespace {
 
-/// Counts become probabilities: those of words that were never linked keep a trace.
-constexpr double trace = 1e-6;
+/// Added to each count before counts are normalised to probabilities, so that pairs of words that were never
+/// linked keep a small probability.
+constexpr double count_smoothing = 1e-6;
 
-/// A word without case and without the punctuation around it, unless it is nothing else.
-std::string plain(std::string_view word) {
+/// A word in folded case and without the punctuation around it. A word that is only punctuation keeps it.
+std::string normalised_word(std::string_view word) {
   icu::UnicodeString text = icu::UnicodeString::fromUTF8({word.data(), static_cast<int32_t>(word.size())});
   text.foldCase();
   int32_t begin = 0, end = text.length();
-  const auto is_around = [&](int32_t place) {
+  const auto is_punctuation = [&](int32_t place) {
     const UChar32 c = text.char32At(place);
     return !u_isalnum(c) && (U_GET_GC_MASK(c) & U_GC_M_MASK) == 0;
   };
-  while (begin < end && is_around(begin)) begin = text.moveIndex32(begin, 1);
-  while (end > begin && is_around(text.moveIndex32(end, -1))) end = text.moveIndex32(end, -1);
+  while (begin < end && is_punctuation(begin)) begin = text.moveIndex32(begin, 1);
+  while (end > begin && is_punctuation(text.moveIndex32(end, -1))) end = text.moveIndex32(end, -1);
   std::string result;
   return (begin < end ? text.tempSubStringBetween(begin, end) : text).toUTF8String(result);
 }
 
 }  // namespace
 
-/// What is expected of one pair: matrices [source, target].
+/// The posterior probabilities of the links of one pair. Matrices are [source, target].
 struct WordAligner::Posteriors {
   std::vector<size_t> places;
-  std::vector<float> both;              // the product of both directions
-  std::vector<float> sources, targets;  // that a word has no link
+  std::vector<float> products;          // the products of the posteriors of both directions
+  std::vector<float> sources, targets;  // the posteriors that a word has no link
   std::array<Distances, 2> distances;
 };
 
-/// One direction in one pair: which of the words `from` each of the words `to` is linked with.
+/// The model of one direction for one pair. It links each of the `to` words with one of the `from` words, or
+/// with none.
 class WordAligner::Direction {
  public:
   Direction(size_t from, size_t to, double unlinked)
@@ -68,10 +70,11 @@ class WordAligner::Direction {
     }
   }
 
-  /// The forward-backward algorithm. A state without a link keeps the place of the last one.
+  /// The forward-backward algorithm. A state without a link keeps the position of the last link.
   void run_markov(const Distances& distances, Distances& counts) {
     const auto bucket = [](std::ptrdiff_t distance) {
-      return static_cast<size_t>(std::clamp<std::ptrdiff_t>(distance, -farthest, farthest) + farthest);
+      return static_cast<size_t>(std::clamp<std::ptrdiff_t>(distance, -max_distance, max_distance) +
+                                 max_distance);
     };
     std::vector<float> step(from_ * from_), start(from_);  // step[i0 * from + i]
     const auto fill = [&](float* row, std::ptrdiff_t place) {
@@ -121,16 +124,17 @@ class WordAligner::Direction {
         unlinked_posterior[j] += none[i] * after[i] * scale;
       }
       if (j == 0) break;
-      // To the word before: after(i0) = sum over i of step(i0, i) e(i) after(i), or no link and the same place.
+      // The backward step: after(i0) is the sum over i of step(i0, i) e(i) after(i), plus the probability of no
+      // link at the same position.
       for (size_t i = 0; i < from_; ++i) next[i] = emission[j * from_ + i] * after[i];
       const size_t before = (j - 1) * from_;
-      float most = 0, total = 0;
+      float largest = 0, total = 0;
       for (size_t i0 = 0; i0 < from_; ++i0) {
         float reached = 0;
         for (size_t i = 0; i < from_; ++i) reached += step[i0 * from_ + i] * next[i];
         place[i0] = reached + unlinked_ * unlinked_emission[j] * after[i0];
         total += (linked[before + i0] + free[before + i0]) * place[i0];
-        most = std::max(most, place[i0]);
+        largest = std::max(largest, place[i0]);
       }
       if (total > 0)
         for (size_t i0 = 0; i0 < from_; ++i0) {
@@ -140,7 +144,7 @@ class WordAligner::Direction {
               counts[bucket(static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(i0))] +=
                   static_cast<double>(here * step[i0 * from_ + i] * next[i]);
         }
-      for (size_t i = 0; i < from_; ++i) after[i] = most > 0 ? place[i] / most : 0;
+      for (size_t i = 0; i < from_; ++i) after[i] = largest > 0 ? place[i] / largest : 0;
     }
     for (size_t i = 0; i < from_; ++i)
       counts[bucket(static_cast<std::ptrdiff_t>(i) + 1)] += static_cast<double>(posterior[i]);
@@ -154,35 +158,35 @@ class WordAligner::Direction {
 void WordAligner::Side::add(std::string_view line, std::span<const TextRange> words) {
   std::vector<int32_t> numbers;
   for (const TextRange& word : words)
-    numbers.push_back(
-        ids.try_emplace(plain(line.substr(word.begin, word.end - word.begin)), static_cast<int32_t>(ids.size()))
-            .first->second);
+    numbers.push_back(ids.try_emplace(normalised_word(line.substr(word.begin, word.end - word.begin)),
+                                      static_cast<int32_t>(ids.size()))
+                          .first->second);
   lines.add(numbers);
 }
 
 bool WordAligner::add(std::string_view source, std::string_view target) {
   std::vector<TextRange> sources = word_ranges(source), targets = word_ranges(target);
-  const bool too_long = sources.size() > most_words || targets.size() > most_words;
+  const bool too_long = sources.size() > max_words || targets.size() > max_words;
   if (too_long) sources.clear(), targets.clear();
   source_.add(source, sources);
   target_.add(target, targets);
   return !too_long;
 }
 
-void WordAligner::align(const std::function<void(const WordLinks&)>& use) {
+void WordAligner::align(const std::function<void(const WordLinks&)>& receive) {
   for (Distances& distances : distances_)
     for (size_t k = 0; k < distances.size(); ++k)
-      distances[k] = std::exp(-std::abs(static_cast<double>(k) - farthest - 1) / 2);
-  see_words();
+      distances[k] = std::exp(-std::abs(static_cast<double>(k) - max_distance - 1) / 2);
+  collect_word_pairs();
   for (const Model model : {Model::one, Model::markov})
-    for (int i = 0; i < options_.iterations; ++i) improve(model);
-  const auto least = static_cast<float>(options_.threshold * options_.threshold);
-  over_pairs(Model::markov, [&](int64_t i, const Posteriors& posteriors) {
+    for (int i = 0; i < options_.iterations; ++i) train_iteration(model);
+  const auto min_product = static_cast<float>(options_.threshold * options_.threshold);
+  for_each_pair(Model::markov, [&](int64_t i, const Posteriors& posteriors) {
     WordLinks links;
     const size_t n = target_[i].size();
-    for (size_t k = 0; k < posteriors.both.size(); ++k)
-      if (posteriors.both[k] >= least) links.emplace_back(k / n, k % n);
-    use(links);
+    for (size_t k = 0; k < posteriors.products.size(); ++k)
+      if (posteriors.products[k] >= min_product) links.emplace_back(k / n, k % n);
+    receive(links);
   });
 }
 
@@ -190,14 +194,14 @@ void WordAligner::check_stop() const {
   if (options_.stop && options_.stop->load() != 0) throw Cancelled();
 }
 
-void WordAligner::see_words() {
+void WordAligner::collect_word_pairs() {
   struct Row {
     std::vector<int32_t> ids;
-    size_t settled = 0;
-    void settle() {
+    size_t unique_count = 0;
+    void make_unique() {
       std::sort(ids.begin(), ids.end());
       ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-      settled = ids.size();
+      unique_count = ids.size();
     }
   };
   const size_t sources = source_.ids.size(), targets = target_.ids.size();
@@ -207,12 +211,12 @@ void WordAligner::see_words() {
     for (const int32_t s : source_[i]) {
       Row& row = rows[static_cast<size_t>(s)];
       row.ids.insert(row.ids.end(), target_[i].begin(), target_[i].end());
-      if (row.ids.size() > 64 + 2 * row.settled) row.settle();
+      if (row.ids.size() > 64 + 2 * row.unique_count) row.make_unique();
     }
   }
   rows_.push_back(0);
   for (Row& row : rows) {
-    row.settle();
+    row.make_unique();
     targets_.insert(targets_.end(), row.ids.begin(), row.ids.end());
     rows_.push_back(std::ssize(targets_));
     row.ids = {};
@@ -228,7 +232,7 @@ size_t WordAligner::place(int32_t source, int32_t target) const {
   return static_cast<size_t>(std::lower_bound(begin, end, target) - targets_.begin());
 }
 
-void WordAligner::expect(Model model, int64_t i, Posteriors& result) const {
+void WordAligner::compute_posteriors(Model model, int64_t i, Posteriors& result) const {
   const auto source = source_[i], target = target_[i];
   const size_t m = source.size(), n = target.size();
   result = {};
@@ -253,28 +257,29 @@ void WordAligner::expect(Model model, int64_t i, Posteriors& result) const {
     to_target.run_markov(distances_[0], result.distances[0]);
     to_source.run_markov(distances_[1], result.distances[1]);
   }
-  result.both.resize(m * n);
+  result.products.resize(m * n);
   for (size_t s = 0; s < m; ++s)
     for (size_t t = 0; t < n; ++t)
-      result.both[s * n + t] = to_target.posterior[t * m + s] * to_source.posterior[s * n + t];
+      result.products[s * n + t] = to_target.posterior[t * m + s] * to_source.posterior[s * n + t];
   result.targets = std::move(to_target.unlinked_posterior);
   result.sources = std::move(to_source.unlinked_posterior);
 }
 
-void WordAligner::over_pairs(Model model, const std::function<void(int64_t, const Posteriors&)>& body) {
-  constexpr int64_t most_pairs = 256, most_cells = 1 << 22;  // at a time, so that long lines take little memory
+void WordAligner::for_each_pair(Model model, const std::function<void(int64_t, const Posteriors&)>& body) {
+  // The limits of a group of pairs, so that long lines need little memory.
+  constexpr int64_t max_pairs = 256, max_cells = 1 << 22;
   ThreadPool pool(options_.threads);
-  std::vector<Posteriors> posteriors(most_pairs);
+  std::vector<Posteriors> posteriors(max_pairs);
   for (int64_t first = 0, end = 0; first < source_.lines.size(); first = end) {
-    for (int64_t cells = 0; end < source_.lines.size() && end < first + most_pairs && cells < most_cells; ++end)
+    for (int64_t cells = 0; end < source_.lines.size() && end < first + max_pairs && cells < max_cells; ++end)
       cells += std::ssize(source_[end]) * std::ssize(target_[end]);
     pool.run(end - first, [&](int64_t i, int) {
       check_stop();
-      expect(model, first + i, posteriors[static_cast<size_t>(i)]);
+      compute_posteriors(model, first + i, posteriors[static_cast<size_t>(i)]);
     });
     for (int64_t i = first; i < end; ++i) {
       body(i, posteriors[static_cast<size_t>(i - first)]);
-      progress_.tell([&] {
+      progress_.update([&] {
         const double done = passes_ + static_cast<double>(i) / static_cast<double>(source_.lines.size());
         return done / (2 * options_.iterations + 1);
       });
@@ -283,13 +288,13 @@ void WordAligner::over_pairs(Model model, const std::function<void(int64_t, cons
   ++passes_;
 }
 
-void WordAligner::improve(Model model) {
+void WordAligner::train_iteration(Model model) {
   std::vector<double> counts(links_.size()), sources(unlinked_sources_.size()),
       targets(unlinked_targets_.size());
   std::array<Distances, 2> distances{};
-  over_pairs(model, [&](int64_t i, const Posteriors& posteriors) {
+  for_each_pair(model, [&](int64_t i, const Posteriors& posteriors) {
     for (size_t k = 0; k < posteriors.places.size(); ++k)
-      counts[posteriors.places[k]] += static_cast<double>(posteriors.both[k]);
+      counts[posteriors.places[k]] += static_cast<double>(posteriors.products[k]);
     for (size_t s = 0; s < posteriors.sources.size(); ++s)
       sources[static_cast<size_t>(source_[i][s])] += static_cast<double>(posteriors.sources[s]);
     for (size_t t = 0; t < posteriors.targets.size(); ++t)
@@ -304,7 +309,7 @@ void WordAligner::improve(Model model) {
       of_target[static_cast<size_t>(targets_[k])] += counts[k];
     }
   const auto share = [](double count, double all, size_t kinds) {
-    return static_cast<float>((count + trace) / (all + trace * static_cast<double>(kinds)));
+    return static_cast<float>((count + count_smoothing) / (all + count_smoothing * static_cast<double>(kinds)));
   };
   for (size_t s = 0; s < sources.size(); ++s)
     for (auto k = static_cast<size_t>(rows_[s]); k < static_cast<size_t>(rows_[s + 1]); ++k)

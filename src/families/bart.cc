@@ -4,8 +4,8 @@
 #include "text/tokenizer_json.h"
 #include "text/vocabulary_files.h"
 
-// BART and mBART of Hugging Face, which differ in the places of their norms. The meaning of keys and tensors is
-// defined in transformers' configuration and modeling files of bart and mbart.
+// BART and mBART of Hugging Face, which have norms after and before their sub-layers. The meaning of keys and
+// tensors is defined in transformers' configuration and modeling files of bart and mbart.
 
 namespace sixfold {
 namespace {
@@ -50,7 +50,8 @@ Architecture bart_architecture(const JsonKeys& keys, bool pre_norm) {
   return a;
 }
 
-/// BART's vocab.json and merges.txt. mBART's ids are those of a list of languages that no file has.
+/// Reads vocab.json and merges.txt of BART. Folders of mBART without tokenizer.json can't be read, since the
+/// ids of its languages are in no file.
 Seq2SeqTokenizer read_bart_tokenizer(const fs::path& folder, int rows, int eos) {
   const fs::path vocabulary = folder / "vocab.json", merges = folder / "merges.txt";
   require(fs::exists(vocabulary) && fs::exists(merges),
@@ -67,7 +68,7 @@ Seq2SeqTokenizer read_bart_tokenizer(const fs::path& folder, int rows, int eos) 
 Imported read_bart(const ImportSource& source, bool pre_norm) {
   const JsonKeys keys(fs::path(source.path) / "config.json");
   Seq2SeqModel theirs{.read_old_tokenizer = read_bart_tokenizer, .forces_end = true};
-  // The tokenizers of mBART put the token of a language last, and those of mBART-50 first.
+  // Tokenizers of mBART put the token of a language after a text, and those of mBART-50 before it.
   const fs::path config = fs::path(source.path) / "tokenizer_config.json";
   const JsonKeys tokens(config, fs::exists(config) ? read_regular_file(config) : "{}");
   if (pre_norm && tokens.get<std::string>("tokenizer_class", "").starts_with("MBart50"))
@@ -93,12 +94,13 @@ Exported write_bart(const ExportSource& source, const std::string& folder) {
   };
   need_usual_network(source, name, {"separate_positions"});
   c = exported_seq2seq_config(source, name, /*old_tokenizer=*/false);
-  const Architecture usual = bart_architecture(JsonKeys("config.json", R"({"d_model": 8, "encoder_layers": 1,
+  const Architecture defaults = bart_architecture(JsonKeys("config.json", R"({"d_model": 8, "encoder_layers": 1,
       "decoder_layers": 1, "encoder_attention_heads": 1, "decoder_attention_heads": 1, "encoder_ffn_dim": 8,
       "decoder_ffn_dim": 8})"),
-                                               pre_norm);
-  need(c.norm == Norm::layer && c.preprocess == usual.preprocess && c.postprocess == usual.postprocess &&
-           c.postprocess_top == usual.postprocess_top && c.postprocess_embedding == usual.postprocess_embedding,
+                                                  pre_norm);
+  need(c.norm == Norm::layer && c.preprocess == defaults.preprocess && c.postprocess == defaults.postprocess &&
+           c.postprocess_top == defaults.postprocess_top &&
+           c.postprocess_embedding == defaults.postprocess_embedding,
        "its norms are placed otherwise");
   need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
   need(c.tied_embeddings == TiedEmbeddings::all || c.tied_embeddings == TiedEmbeddings::none,

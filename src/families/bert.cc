@@ -45,7 +45,7 @@ NameRules distilbert_rules(const std::string& scope) {
   };
 }
 
-/// vocab.txt.
+/// Makes a tokenizer.json of vocab.txt.
 std::string bert_vocabulary(const fs::path& folder) {
   const fs::path path = folder / "vocab.txt", config = folder / "tokenizer_config.json";
   require(fs::exists(path), "{}: has no tokenizer; expected tokenizer.json or vocab.txt", folder.string());
@@ -56,7 +56,7 @@ std::string bert_vocabulary(const fs::path& folder) {
   return bert_tokenizer_json(read_regular_file(path), settings, path);
 }
 
-/// vocab.json and merges.txt.
+/// Makes a tokenizer.json of vocab.json and merges.txt.
 std::string roberta_vocabulary(const fs::path& folder) {
   const fs::path vocabulary = folder / "vocab.json", merges = folder / "merges.txt",
                  config = folder / "tokenizer_config.json";
@@ -67,8 +67,8 @@ std::string roberta_vocabulary(const fs::path& folder) {
                                    keys.get("add_prefix_space", false), folder);
 }
 
-/// sentencepiece.bpe.model, whose pieces begin with <unk>, <s> and </s>: the ids of XLM-R are those of fairseq,
-/// which has its own special tokens before the other pieces, and the mask after them.
+/// Makes a tokenizer.json of sentencepiece.bpe.model, whose pieces begin with <unk>, <s> and </s>. XLM-R has
+/// the ids of fairseq, which puts its own special tokens before the other pieces and the mask token after them.
 std::string xlm_roberta_vocabulary(const fs::path& folder) {
   using nlohmann::json;
   const fs::path path = folder / "sentencepiece.bpe.model";
@@ -96,7 +96,7 @@ std::string xlm_roberta_vocabulary(const fs::path& folder) {
                                    {"special", true}});
   all["model"]["vocab"] = std::move(vocabulary);
   all["model"]["unk_id"] = 3;
-  // Words are split at spaces, as the tokenizer of transformers does, and not by steps of the normalizer.
+  // Words are split at spaces by the pre-tokenizer, as in transformers, instead of by the normalizer.
   const json steps = all["normalizer"]["normalizers"];
   all["normalizer"] = steps[0]["type"] == "Precompiled" ? steps[0] : json();
   const json marks{
@@ -117,7 +117,7 @@ constexpr EncoderKind bert{.type = "bert",
                            .dropout = "hidden_dropout_prob",
                            .attention_dropout = "attention_probs_dropout_prob",
                            .activation = "hidden_act",
-                           .usual_types = 2,
+                           .default_token_types = 2,
                            .layers_rules = bert_rules,
                            .mask_dense = "cls.predictions.transform.dense",
                            .mask_norm = "cls.predictions.transform.LayerNorm",
@@ -135,7 +135,7 @@ constexpr EncoderKind as_roberta(std::string_view type, std::string_view prefix,
   kind.scope = "roberta.";
   kind.positions_after_pad = true;
   kind.separators = 2;
-  kind.usual_types = 1;
+  kind.default_token_types = 1;
   kind.masks_by_gelu = true;
   kind.mask = "<mask>", kind.start = "<s>", kind.end = "</s>";
   kind.mask_dense = "lm_head.dense";
@@ -175,13 +175,14 @@ constexpr EncoderKind distilbert{.type = "distilbert",
                                  .class_output = "classifier",
                                  .old_tokenizer_json = bert_vocabulary};
 
-/// Whether DistilBERT has the network: no token types, and norms with its epsilon.
+/// Whether a model has the network of DistilBERT: no token types, and norms with its epsilon.
 bool is_distilbert(const ModelConfig& c) {
   return encoder_head(c) && c.token_types == 0 && c.norm_epsilon == distilbert.norm_epsilon &&
          (encoder_head(c) != EncoderHead::labels || c.head.activation == distilbert.classifier);
 }
 
-/// Whether RoBERTa has the network: one token type, two end tokens between texts, and GELU before masks.
+/// Whether a model has the network of RoBERTa: one token type, two end tokens between texts, and GELU in the
+/// head of masked tokens.
 bool is_roberta(const ModelConfig& c) {
   const std::optional<EncoderHead> head = encoder_head(c);
   return head && c.token_types == 1 &&

@@ -43,10 +43,10 @@ constexpr std::pair<int, Activation> ct2_activations[] = {
     {0, Activation::relu}, {1, Activation::tanh_gelu},    {2, Activation::swish},
     {3, Activation::gelu}, {4, Activation::sigmoid_gelu}, {6, Activation::sigmoid}};
 
-/// A setting of a stack that has one value only here; others are read.
+/// A setting of a stack of which only one value is supported; other settings are read.
 struct FixedNumber {
   std::string_view ending;
-  std::optional<double> value;  ///< nothing: any, it does not change what is computed
+  std::optional<double> value;  ///< nothing: any value, since it does not change what is computed
 };
 constexpr FixedNumber ct2_fixed[] = {{"/alibi", 0},
                                      {"/multi_query_attention", 0},
@@ -58,7 +58,8 @@ constexpr FixedNumber ct2_fixed[] = {{"/alibi", 0},
 constexpr std::string_view ct2_read[] = {"/activation", "/num_heads",        "/num_heads_kv",
                                          "/pre_norm",   "/scale_embeddings", "/start_from_zero_embedding"};
 
-/// The names of the parts that layers of all models there share. Without `positions` those are computed here.
+/// The rules for the names of tensors. Without `positions`, the table of positions is not read, since positions
+/// are computed.
 NameRules ctranslate2_rules(bool positions) {
   const std::string theirs = "*/layer_*/", ours = "*.layers.*.";
   NameRules rules{
@@ -104,23 +105,24 @@ NameRules ctranslate2_rules(bool positions) {
   return rules;
 }
 
-/// Reads the settings of both stacks, which must be the same here.
+/// Reads the settings of both stacks, which must be equal.
 class Ct2Settings {
  public:
   explicit Ct2Settings(const Ctranslate2File& file) : file_(file) {}
 
-  double number(const std::string& name, double otherwise) const {
+  double number(const std::string& name, double default_value) const {
     const auto* found = file_.number(name);
-    return found ? found->value : otherwise;
+    return found ? found->value : default_value;
   }
   /// The setting of both stacks.
-  double both(const std::string& name, double otherwise) const {
-    const double encoder = number("encoder/" + name, otherwise), decoder = number("decoder/" + name, otherwise);
+  double both(const std::string& name, double default_value) const {
+    const double encoder = number("encoder/" + name, default_value),
+                 decoder = number("decoder/" + name, default_value);
     require(encoder == decoder, "{}: encoder/{} is {} and decoder/{} is {}; only equal ones are supported",
             file_.path(), name, encoder, name, decoder);
     return encoder;
   }
-  /// Whether embeddings are scaled by sqrt(d_model): a truth, or the factor.
+  /// Whether embeddings are scaled by sqrt(d_model). The setting is a boolean, or the factor itself.
   bool scales(int d_model) const {
     const double factor = both("scale_embeddings", 0), root = std::sqrt(d_model);
     const auto* setting = file_.number("encoder/scale_embeddings");
@@ -158,7 +160,8 @@ int64_t size_in(const TensorMap& tensors, const char* name, size_t dimension) {
   return tensor.shape[dimension];
 }
 
-/// Sets the kind of the positions by the tables. Without tables, positions are those of Marian from 1 on.
+/// Sets the kind of positions, which is recognised by the tables of positions. Throws an input error if they
+/// are missing.
 void set_ct2_positions(const TensorMap& tensors, Architecture& a) {
   require(tensors.find(decoder_positions) && tensors.find(encoder_positions),
           "{}: has no '{}'; models whose positions are not stored are not supported", tensors.origin(),
@@ -237,7 +240,8 @@ std::optional<std::vector<std::string>> ct2_vocabulary(const fs::path& folder, c
   return tokens;
 }
 
-/// The SentencePiece models of source and target: those that are named, or that an export put into the folder.
+/// The SentencePiece models of source and target: those that the user names, or those that an export has
+/// written into the folder.
 std::pair<std::string, std::string> ct2_tokenizer_files(const ImportSource& source) {
   const fs::path folder(source.path);
   if (source.sentence_pieces.empty()) {
@@ -252,7 +256,7 @@ std::pair<std::string, std::string> ct2_tokenizer_files(const ImportSource& sour
 Tokenizers ct2_tokenizers(const ImportSource& source, int source_rows, int target_rows) {
   const fs::path folder(source.path);
   const auto shared = ct2_vocabulary(folder, "shared_vocabulary");
-  const auto own = [&](const char* side) {
+  const auto vocabulary_of = [&](const char* side) {
     auto vocabulary = shared ? shared : ct2_vocabulary(folder, std::string(side) + "_vocabulary");
     require(vocabulary.has_value(), "{}: has neither shared_vocabulary nor {}_vocabulary, .json or .txt",
             source.path, side);
@@ -260,7 +264,7 @@ Tokenizers ct2_tokenizers(const ImportSource& source, int source_rows, int targe
   };
   const auto [source_file, target_file] = ct2_tokenizer_files(source);
   const auto tokenizer = [&](const char* side, const std::string& path, int rows, TextSide text_side) {
-    const std::vector<std::string> tokens = own(side);
+    const std::vector<std::string> tokens = vocabulary_of(side);
     require(std::ssize(tokens) == rows, "{}: the {} vocabulary has {} tokens, but the embedding has {} rows",
             source.path, side, tokens.size(), rows);
     return load_sentence_piece(add_vocabulary(read_regular_file(path), tokens, path), path, text_side);
@@ -269,7 +273,7 @@ Tokenizers ct2_tokenizers(const ImportSource& source, int source_rows, int targe
                              tokenizer("target", target_file, target_rows, TextSide::target));
 }
 
-/// What `translate_batch` does without options, but for its beam size.
+/// The settings of `translate_batch` without options, except the beam size.
 GenerationConfig ct2_generation() {
   GenerationConfig rules;
   rules.beam_size = 2;
@@ -300,9 +304,9 @@ Imported read_ctranslate2(const ImportSource& source) {
   const fs::path config_file = folder / "config.json";
   const JsonKeys keys(config_file, fs::exists(config_file) ? read_regular_file(config_file) : "{}");
   keys.require_is("add_source_bos", false, false);
-  keys.get("add_source_eos", true);  // if it is false, callers add it: there is one in any case
-  for (const auto& [key, wanted] : {std::pair("eos_token", "</s>"), std::pair("unk_token", "<unk>")})
-    keys.require_is<std::string>(key, wanted, wanted);
+  keys.get("add_source_eos", true);  // if it is false, the user adds the end token, so there is one in any case
+  for (const auto& [key, supported] : {std::pair("eos_token", "</s>"), std::pair("unk_token", "<unk>")})
+    keys.require_is<std::string>(key, supported, supported);
   ModelConfig config;
   static_cast<Architecture&>(config) = ct2_architecture(file, keys);
   const NameRules rules = ctranslate2_rules(config.positions == Positions::learned);
@@ -351,7 +355,7 @@ void check_for_ctranslate2(const ExportSource& source) {
         "its end token is not </s>, or its unknown token not <unk>");
 }
 
-/// The table of positions, of which there may be more rows than of learned ones.
+/// The table of positions to write. Positions that are not learned get `ct2_positions` rows.
 Matrix ct2_table(const Transformer& model) {
   const ModelConfig& c = model.config();
   if (c.positions == Positions::learned) {
@@ -366,7 +370,7 @@ Matrix ct2_table(const Transformer& model) {
   return table;
 }
 
-/// The config of the model there.
+/// The config of the model in CTranslate2.
 ModelConfig ct2_config(const ModelConfig& own, const Matrix& table) {
   ModelConfig c = own;
   c.positions = formula_of(table).value_or(Positions::learned);
@@ -375,21 +379,21 @@ ModelConfig ct2_config(const ModelConfig& own, const Matrix& table) {
     c.beyond_positions = BeyondPositions::error;
   }
   const bool norm = has_step(own.postprocess_embedding, ProcessStep::norm);
-  const Architecture usual;
+  const Architecture defaults;
   c.postprocess_embedding =
-      norm ? std::vector{ProcessStep::norm, ProcessStep::dropout} : usual.postprocess_embedding;
+      norm ? std::vector{ProcessStep::norm, ProcessStep::dropout} : defaults.postprocess_embedding;
   c.preprocess =
-      has_step(own.preprocess, ProcessStep::norm) ? std::vector{ProcessStep::norm} : usual.preprocess;
+      has_step(own.preprocess, ProcessStep::norm) ? std::vector{ProcessStep::norm} : defaults.preprocess;
   c.postprocess =
-      c.preprocess.empty() ? usual.postprocess : std::vector{ProcessStep::dropout, ProcessStep::add};
-  c.dropout = usual.dropout, c.attention_dropout = c.activation_dropout = 0;
+      c.preprocess.empty() ? defaults.postprocess : std::vector{ProcessStep::dropout, ProcessStep::add};
+  c.dropout = defaults.dropout, c.attention_dropout = c.activation_dropout = 0;
   c.bos = -1;
   c.settings = write_options(TranslationSettings());
   c.generation = ct2_generation();
   return c;
 }
 
-/// `alignment_layer`: the decoder layer that aligns words, by all of its heads as here.
+/// `alignment_layer`: the decoder layer whose attention aligns words, with all of its heads as in Sixfold.
 std::vector<Ctranslate2Variable> ct2_settings(const ModelConfig& c, int alignment_layer) {
   const auto activation =
       std::ranges::find(ct2_activations, c.activation, [](const auto& known) { return known.second; });
@@ -465,7 +469,7 @@ Exported write_ctranslate2_folder(const ExportSource& source, const std::string&
   return exported;
 }
 
-/// Whether a folder has what CTranslate2's have.
+/// Whether a folder has the files of a CTranslate2 model.
 bool is_ct2_folder(const fs::path& folder) {
   std::error_code ignored;
   return fs::is_regular_file(folder / "model.bin", ignored) &&

@@ -19,37 +19,40 @@
 namespace sixfold {
 namespace {
 
-/// The config without what has no effect on the model: values in place of those that they stand for, and the
-/// defaults of parts that the model does not have.
-ModelConfig without_idle_settings(ModelConfig c) {
-  const Architecture usual;
+/// The config without settings that have no effect on the model. Values that stand for others, such as 0, are
+/// replaced by the values that they mean, and the settings of parts that the model does not have by their
+/// defaults.
+ModelConfig without_unused_settings(ModelConfig c) {
+  const Architecture defaults;
   c.d_k = c.key_width(), c.d_v = c.value_width(), c.kv_heads = c.key_value_heads();
   if (c.positions != Positions::learned)
-    c.max_positions = usual.max_positions, c.beyond_positions = usual.beyond_positions;
-  if (c.positions != Positions::rotary) c.rotary_base = usual.rotary_base;
+    c.max_positions = defaults.max_positions, c.beyond_positions = defaults.beyond_positions;
+  if (c.positions != Positions::rotary) c.rotary_base = defaults.rotary_base;
   if (c.positions != Positions::t5)
-    c.position_buckets = usual.position_buckets, c.position_distance = usual.position_distance;
-  if (c.continues_text()) c.encoder_mixer = usual.encoder_mixer;
+    c.position_buckets = defaults.position_buckets, c.position_distance = defaults.position_distance;
+  if (c.continues_text()) c.encoder_mixer = defaults.encoder_mixer;
   if (c.encoder_mixer == MixerKind::attention && c.decoder_mixer == MixerKind::attention)
-    c.attention_window = usual.attention_window, c.kernel_size = usual.kernel_size;
-  if (c.norm != Norm::batch) c.batch_norm_momentum = usual.batch_norm_momentum;
+    c.attention_window = defaults.attention_window, c.kernel_size = defaults.kernel_size;
+  if (c.norm != Norm::batch) c.batch_norm_momentum = defaults.batch_norm_momentum;
   c.drop_fitted();
-  // That a line must begin with the token of a language is left to those who use the model elsewhere.
+  // `directions` only requires that sources begin with the token of a language, which other programs do not
+  // check.
   std::erase_if(c.settings.children, [](const auto& child) { return child.first == "directions"; });
-  c.source_tokenizer_hash = c.target_tokenizer_hash = "";  // of other files; the tokenizers are compared
+  // The files differ, and the tokenizers themselves are compared.
+  c.source_tokenizer_hash = c.target_tokenizer_hash = "";
   return c;
 }
 
-/// What a tokenizer's file says of how text is split.
+/// The part of a tokenizer's file that determines how text is split.
 std::string splitting_of(const Tokenizer& tokenizer, TextSide side) {
   if (tokenizer.kind() == TokenizerKind::sentencepiece) return plain_model(tokenizer.serialized(), side);
   if (tokenizer.kind() != TokenizerKind::tokenizer_json) return tokenizer.serialized();
   auto json = nlohmann::json::parse(tokenizer_json_of(tokenizer.serialized()));
-  json.erase("post_processor");  // how texts begin, which is a setting of the model
+  json.erase("post_processor");  // it says how texts begin, which is a setting of the model
   return json.dump();
 }
 
-/// Compares the model that is exported with what was read back.
+/// Compares the model that is exported with the model that was read back.
 class ReadBack {
  public:
   ReadBack(const std::string& folder, const Exported& exported, const Imported& back)
@@ -73,8 +76,8 @@ class ReadBack {
   }
 
   void config() const {
-    const auto keys = differing_keys(config_tree(without_idle_settings(exported_.config)),
-                                     config_tree(without_idle_settings(back_.model->config())));
+    const auto keys = differing_keys(config_tree(without_unused_settings(exported_.config)),
+                                     config_tree(without_unused_settings(back_.model->config())));
     need(keys.empty(), "its config differs in " + join(keys));
   }
 
@@ -91,7 +94,7 @@ class ReadBack {
                        pieces[static_cast<size_t>(id)]));
   }
 
-  /// One weight at a time. Those of equal configs have the same names and shapes.
+  /// Compares one weight at a time. Models of equal configs have weights with the same names and shapes.
   void weights() const {
     for (const Parameter& weight : back_.model->stored()) {
       const std::vector<float> was = exported_.values(weight),

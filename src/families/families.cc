@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "families/families.h"
 #include "model_folder/binding.h"
+#include "model_folder/model_folder.h"
 #include "model_folder/provenance.h"
 
 namespace sixfold {
@@ -19,7 +19,7 @@ std::vector<const Program*> programs_of(Families families) {
   return programs;
 }
 
-/// A source with the path that its name stands for.
+/// The source with its name replaced by a path.
 ImportSource located(const ImportSource& source, const Program& program) {
   ImportSource found = source;
   if (program.locate) found.path = program.locate(source.path);
@@ -58,7 +58,7 @@ std::vector<std::string> inputs_of(const ImportSource& source, Families families
 void validate_described(const ModelConfig& config, const std::string& where) {
   try {
     validate(config);
-  } catch (const Error& error) {  // it names keys as Sixfold does
+  } catch (const Error& error) {  // the error uses the names of keys in Sixfold
     throw_input_error("{}: the model that it describes can't be built; in the names of a config of Sixfold: {}",
                       where, error.what());
   }

@@ -1,7 +1,7 @@
 #pragma once
 #include "families/family.h"
 
-// These functions keep nothing between calls: any number of threads may call them.
+// These functions have no state, so any number of threads may call them.
 
 namespace sixfold {
 
@@ -32,29 +32,31 @@ Family gguf_phi3_family();    // gguf.cc
 Family ctranslate2_family();  // ctranslate2.cc
 
 /// All families. To add one, write its file, declare its row here and add it to the table in families.cc. The
-/// functions below walk the families that they are given.
+/// functions below search the families that are passed to them.
 Families families();
 
 /// The families of a program, in the order of the table.
 std::vector<const Family*> families_of(std::string_view program, Families families);
 
 /// The files and folders of a source, which the output of an import must not replace. Throws an input error if
-/// there is no such program, or if they are not those of its models.
+/// there is no such program, or if the files are not those of a model of it.
 std::vector<std::string> inputs_of(const ImportSource& source, Families families = sixfold::families());
 
 /// Reads a source by the family that recognises it. Throws an input error if none does.
 Imported read_model(const ImportSource& source, Families families = sixfold::families());
 
-/// Writes what was read as the model folder `output`, or nothing.
+/// Writes an imported model as the model folder `output`. If it fails, nothing is written.
 void write_imported(const Imported& imported, const std::string& output);
 
-/// What a path is that is not a model folder, and how it is imported; empty if no program has such files.
+/// Advice about a path that is not a model folder: what it is and how to import it. Empty if no program has
+/// such files.
 std::string import_advice(const std::string& path, Families families = sixfold::families());
 
 /// Converts a model folder to the folder `output` for another program, by the first of its families that takes
 /// such a model. What was written is read back by the same rules and compared: config, weights (bitwise, unless
-/// the format is less precise) and tokenizers. Writes the whole folder or nothing. Throws an input error that
-/// names the part of the model that the family does not support, or what differs when it is read back.
+/// the format is less precise) and tokenizers. If it fails, nothing is written. Throws an input error that
+/// names the part of the model that the family does not support, or the difference that was found when the
+/// output was read back.
 void export_model(const std::string& model_folder, std::string_view program, const std::string& output,
                   Families families = sixfold::families());
 

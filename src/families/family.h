@@ -13,9 +13,10 @@
 #include "model_folder/shortlist.h"
 #include "text/tokenizers.h"
 
-// A family is a kind of model that other programs have. Its file contains how a model is recognised, its
-// architecture by their config, and rules of names; import and export use the same rules. All families are rows
-// of one table (families/families.h), which is handed to those who walk it.
+// A family is a kind of model of another program. Its file defines how such a model is recognised, how the
+// architecture is read from the config of the program, and the rules for the names of tensors; import and
+// export use the same rules. All families are rows of one table (families/families.h), which is passed to the
+// functions that search it.
 
 namespace sixfold {
 
@@ -26,10 +27,11 @@ struct ImportSource {
   // Of a model whose files do not name them:
   std::vector<std::string> vocabularies = {};     ///< of source and target
   std::vector<std::string> sentence_pieces = {};  ///< SentencePiece models of source and target
-  std::vector<std::string> shortlist = {};        ///< as Marian's option: a file, and perhaps numbers
+  /// The values of Marian's option --shortlist: a file, and perhaps numbers.
+  std::vector<std::string> shortlist = {};
 };
 
-/// What a reader has to say besides errors, for the caller to print.
+/// Information and warnings of a reader, which are printed by the function that called it.
 struct Notes {
   struct Note {
     bool warning;
@@ -50,8 +52,8 @@ struct Notes {
 /// A model of another program that was read.
 struct Imported {
   std::unique_ptr<Transformer> model = {};  ///< its config has the generation settings too
-  Tokenizers tokenizers = {};               ///< none of a model that reads images and writes no text
-  std::optional<Shortlist> shortlist = {};  ///< by which the model is made to translate
+  Tokenizers tokenizers = {};               ///< null for a model that reads images and writes no text
+  std::optional<Shortlist> shortlist = {};  ///< the shortlist with which the model is meant to translate
   std::string step;                         ///< for provenance.json: {"step": "import", "from": "marian"}
   std::string origin;                       ///< the file or folder, for messages
   Notes notes = {};
@@ -71,30 +73,32 @@ struct ExportSource {
   void need(bool supported, std::string_view class_name, const std::string& difference) const;
 };
 
-/// What an export has written: the model as the other program has it. Reading it back must give the same.
+/// The model that an export has written, in the form of the other program. Reading it back must give the same
+/// model.
 struct Exported {
   ModelConfig config = {};
-  WeightValues values = {};                                         ///< of the weights of a model of `config`
+  WeightValues values = {};  ///< the values of the weights of a model of `config`
   std::vector<std::string> source_pieces = {}, target_pieces = {};  ///< the vocabularies, in the order of ids
-  float precision =
-      0;  ///< a value x may differ by this times max(1, |x|), if the format does not keep its bits
+  /// A value x may differ by this times max(1, |x|), if the format does not keep its bits.
+  float precision = 0;
 };
 
 struct Family;
 using Families = std::span<const Family>;
 
-/// A program whose models are imported. Its families share the kind of files.
+/// A program whose models are imported. All of its families have the same kind of files.
 struct Program {
   std::string_view name;   ///< of `sixfold import NAME` and `sixfold export NAME`
   std::string_view title;  ///< "Hugging Face"
-  /// The files and folders of a source, which its output must not replace. Throws an input error if they are
-  /// not those of this program.
+  /// The files and folders of a source, which the output of an import must not replace. Throws an input error
+  /// if they are not those of this program.
   std::vector<std::string> (*inputs)(const ImportSource& source);
   /// Throws an input error that says why no family recognises a source; `families` are this program's.
   void (*refuse)(const ImportSource& source, const std::vector<const Family*>& families);
-  /// What a path is that is not a model folder, and how it is imported; empty if it is not of this program.
+  /// Advice about a path that is not a model folder: what it is and how to import it. Empty if it does not
+  /// belong to this program.
   std::string (*advise)(const std::string& path, const std::vector<const Family*>& families);
-  /// The path of what a user names otherwise, such as a model of the hub; null: names are paths.
+  /// Finds the path for the name of a model, such as a model of the hub. Null: all names are paths.
   std::string (*locate)(const std::string& name) = nullptr;
 };
 
@@ -103,15 +107,16 @@ struct Family {
   const Program* program;
   std::string_view name;        ///< of Hugging Face: the `model_type` of its config.json
   std::string_view class_name;  ///< "GPT2LMHeadModel"
-  std::string_view title;       ///< its short name in the help: "GPT-2"
+  std::string_view title;       ///< its short name in help texts: "GPT-2"
   bool (*recognises)(const ImportSource& source, const Family& family);
   /// Throws an input error that names the key, file or tensor that is not supported.
   Imported (*read)(const ImportSource& source);
-  /// The models that are exported as one of this family: in words, and whether a model is one of them. Null:
-  /// none are.
+  /// The models that are exported as models of this family: a description, and whether a model is one of them.
+  /// Null: none.
   std::string_view exports = {};
   bool (*takes)(const ModelConfig& config) = nullptr;
-  /// Writes all files into an existing folder. Throws an input error that names what this family lacks.
+  /// Writes all files into an existing folder. Throws an input error that names the first property that this
+  /// family does not support.
   Exported (*write)(const ExportSource& source, const std::string& folder) = nullptr;
 };
 

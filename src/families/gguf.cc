@@ -21,16 +21,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What tells the architectures apart that general.architecture names. All others of their parts are told by
-/// the tensors: biases of attention and norms of queries and keys where the file has them, and an output
-/// projection unless it is tied.
+/// The differences between the architectures that general.architecture names. All other differences can be seen
+/// from the tensors: a file has biases of attention, norms of queries and keys, and an output projection only
+/// if the model does.
 struct GgufArchitecture {
   std::string_view name;
-  /// The features of a head that are rotated together are half a head apart, as in transformers. Otherwise they
-  /// were put side by side when the file was made, as ours are.
+  /// Whether the features of a head that are rotated together are half a head apart, as in transformers.
+  /// Otherwise they were made adjacent when the file was written, which is our order.
   bool halves_rotate;
-  bool fused = false;   ///< queries, keys and values are one tensor, and so are gate and input
-  bool window = false;  ///< attention.sliding_window is obeyed
+  /// Whether queries, keys and values are one tensor, and gate and input of the feed-forward layer too.
+  bool fused = false;
+  bool window = false;  ///< whether attention.sliding_window is supported
 };
 constexpr GgufArchitecture gguf_architectures[] = {
     {"llama", false},
@@ -43,7 +44,7 @@ const GgufArchitecture& architecture_named(std::string_view name) {
   return *std::ranges::find(gguf_architectures, name, &GgufArchitecture::name);
 }
 
-/// Keys of an architecture, whose names begin with it.
+/// The keys of an architecture, which begin with its name.
 class GgufKeys {
  public:
   explicit GgufKeys(const GgufFile& file) : file_(file), name_(file.text("general.architecture")) {}
@@ -51,20 +52,20 @@ class GgufKeys {
   std::string key(std::string_view name) const { return fmt::format("{}.{}", name_, name); }
   bool has(std::string_view name) const { return file_.has(key(name)); }
   int size(std::string_view name) const { return static_cast<int>(file_.integer(key(name), 1, 1 << 24)); }
-  int size(std::string_view name, int otherwise) const { return has(name) ? size(name) : otherwise; }
+  int size(std::string_view name, int default_value) const { return has(name) ? size(name) : default_value; }
   int count(std::string_view name) const {
     return has(name) ? static_cast<int>(file_.integer(key(name), 0, 1 << 30)) : 0;
   }
-  double number(std::string_view name, double otherwise) const {
-    return has(name) ? file_.number(key(name)) : otherwise;
+  double number(std::string_view name, double default_value) const {
+    return has(name) ? file_.number(key(name)) : default_value;
   }
-  std::string text(std::string_view name, std::string_view otherwise) const {
-    return has(name) ? file_.text(key(name)) : std::string(otherwise);
+  std::string text(std::string_view name, std::string_view default_value) const {
+    return has(name) ? file_.text(key(name)) : std::string(default_value);
   }
-  /// Throws an input error unless the value of a key, if there is one, is `wanted`.
-  void require_number(std::string_view name, double wanted) const {
-    require(number(name, wanted) == wanted, "{}: {} is {}; only {} is supported", file_.path(), key(name),
-            number(name, wanted), wanted);
+  /// Throws an input error unless the value of a key, if there is one, is `supported`.
+  void require_number(std::string_view name, double supported) const {
+    require(number(name, supported) == supported, "{}: {} is {}; only {} is supported", file_.path(), key(name),
+            number(name, supported), supported);
   }
 
   const std::string& name() const { return name_; }
@@ -87,7 +88,7 @@ NameRules gguf_rules(const GgufArchitecture& architecture, const TensorMap& tens
       {theirs + "ffn_down.weight", {ours + "fc2.weight"}},
       {theirs + "attn_q_norm.weight", {attention + "q_norm.weight"}, rotated},
       {theirs + "attn_k_norm.weight", {attention + "k_norm.weight"}, rotated},
-      {"rope_freqs.weight", {}, {}, Holds::nothing},  // factors of wavelengths, which the config has
+      {"rope_freqs.weight", {}, {}, Holds::nothing},  // factors of wavelengths, which the config contains
       {"rope_factors_*.weight", {}, {}, Holds::nothing},
   };
   if (architecture.fused)
@@ -113,11 +114,12 @@ NameRules gguf_rules(const GgufArchitecture& architecture, const TensorMap& tens
   return rules;
 }
 
-/// The scaling of rotary positions. What transformers calls llama3 and longrope stands in tensors, as factors
-/// of wavelengths; longrope has other factors for texts longer than those of the earlier training, and
-/// `context_tokens` becomes the length of these. What yarn's keys mean is what they mean in transformers.
+/// The scaling of rotary positions. The scalings llama3 and longrope of transformers are stored as tensors of
+/// factors of the wavelengths. Since longrope has different factors for texts that are longer than those of the
+/// original training, `context_tokens` becomes the length of these. The keys of yarn have the same meaning as
+/// in transformers.
 RotaryScaling gguf_scaling(const GgufFile& file, const GgufKeys& keys, ModelConfig& c) {
-  const std::string type = keys.text("rope.scaling.type", "linear");  // as llama.cpp takes a file without it
+  const std::string type = keys.text("rope.scaling.type", "linear");  // the default of llama.cpp
   const bool is_longrope = type == "longrope", is_yarn = type == "yarn";
   const auto has = [&](const char* tensor) { return file.tensors().find(tensor) != nullptr; };
   const char *of_short = "rope_factors_short.weight", *of_long = "rope_factors_long.weight";
@@ -227,7 +229,7 @@ Imported read_gguf(const ImportSource& source) {
   return imported;
 }
 
-/// The architecture of a GGUF file; nothing if it is none.
+/// The architecture of a GGUF file; empty if the file is not in GGUF.
 std::string gguf_architecture_of(const std::string& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return {};

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Kinds of tokens, which have the numbers of SentencePiece.
+/// Types of tokens, with the same numbers as in SentencePiece.
 enum GgufTokenType {
   token_normal = 1,
   token_unknown,
@@ -60,9 +60,9 @@ json as_smollm() {
 struct PreTokenizer {
   std::string_view name;
   json (*step)();
-  bool composes = false;        ///< characters are composed first (NFC)
-  bool ignores_merges = false;  ///< a word that is a token is not made by merges
-  bool starts_texts = false;    ///< unless tokenizer.ggml.add_bos_token says otherwise
+  bool composes = false;        ///< whether text is first normalised to NFC
+  bool ignores_merges = false;  ///< whether a word that is a token is not merged from parts
+  bool starts_texts = false;    ///< the default of tokenizer.ggml.add_bos_token
 };
 constexpr PreTokenizer pre_tokenizers[] = {
     {"gpt-2", as_gpt2},
@@ -157,13 +157,14 @@ std::shared_ptr<const Tokenizer> byte_level_tokenizer(const GgufFile& file, cons
       file.path());
 }
 
-/// The value of a key, or what llama.cpp takes if there is none.
-bool truth_or(const GgufFile& file, std::string_view name, bool otherwise) {
+/// The value of a key, or the default of llama.cpp if the key is missing.
+bool bool_or(const GgufFile& file, std::string_view name, bool default_value) {
   const std::string key = tokenizer_key(name);
-  return file.has(key) ? file.truth(key) : otherwise;
+  return file.has(key) ? file.truth(key) : default_value;
 }
 
-/// The bytes of a model of SentencePiece (its sentencepiece_model.proto) with these tokens.
+/// Makes a SentencePiece tokenizer with these tokens, by writing a model in the format of
+/// sentencepiece_model.proto.
 std::shared_ptr<const Tokenizer> sentence_piece_tokenizer(const GgufFile& file, const GgufTokens& tokens,
                                                           int bos, int eos, bool unigram) {
   using namespace protobuf;
@@ -199,9 +200,9 @@ std::shared_ptr<const Tokenizer> sentence_piece_tokenizer(const GgufFile& file, 
     for (const int64_t byte : file.integers(charsmap)) bytes += static_cast<char>(byte);
     normalizer += bytes_field(2, bytes);
   }
-  normalizer += number_field(3, truth_or(file, "add_space_prefix", true)) +
-                number_field(4, truth_or(file, "remove_extra_whitespaces", false)) +
-                number_field(5, truth_or(file, "escape_whitespaces", true));
+  normalizer += number_field(3, bool_or(file, "add_space_prefix", true)) +
+                number_field(4, bool_or(file, "remove_extra_whitespaces", false)) +
+                number_field(5, bool_or(file, "escape_whitespaces", true));
   model += bytes_field(3, normalizer);
   return load_sentence_piece(mark_whole_texts(std::move(model), file.path()), file.path(), TextSide::exact);
 }
@@ -218,12 +219,12 @@ GgufTokenizer read_gguf_tokenizer(const GgufFile& file, int rows) {
                        .eos = special_token(file, "eos_token_id", rows)};
   require(result.eos >= 0, "{}: has no {}; a model without an end token can't be imported", file.path(),
           tokenizer_key("eos_token_id"));
-  for (const char* key : {"eot_token_id", "eom_token_id"})  // the ends of a message, which end a text too
+  for (const char* key : {"eot_token_id", "eom_token_id"})  // tokens that end a message also end a text
     if (const int id = special_token(file, key, rows); id >= 0 && id != result.eos)
       result.more_ends.push_back(id);
   const bool starts = kind == "gpt2" ? pre_tokenizer_of(file).starts_texts : kind == "llama";
-  result.starts_texts = truth_or(file, "add_bos_token", starts);
-  require(!truth_or(file, "add_eos_token", false),
+  result.starts_texts = bool_or(file, "add_bos_token", starts);
+  require(!bool_or(file, "add_eos_token", false),
           "{}: {} is true; texts that end before they go on are not supported", file.path(),
           tokenizer_key("add_eos_token"));
   require(!result.starts_texts || result.bos >= 0, "{}: texts begin with a start token, but there is no {}",

@@ -3,14 +3,14 @@
 #include "tasks/language_model/settings.h"
 
 // GPT-2 of Hugging Face. The meaning of keys and tensors is defined in transformers' configuration_gpt2.py and
-// modeling_gpt2.py. Its linear layers are [in, out].
+// modeling_gpt2.py. The weights of its linear layers are [in, out].
 
 namespace sixfold {
 namespace {
 
 constexpr std::string_view gpt2_class = "GPT2LMHeadModel";
 
-/// Some folders have no `prefix`, "transformer.".
+/// `prefix` is "transformer.", or empty in some folders.
 NameRules gpt2_rules(const std::string& prefix) {
   const std::string theirs = prefix + "h.*.", ours = "decoder.layers.*.";
   const auto attention = [&](const char* part) {
@@ -61,7 +61,7 @@ Architecture gpt2_architecture(const JsonKeys& keys) {
 Imported read_gpt2(const ImportSource& source) {
   const std::filesystem::path folder(source.path);
   const JsonKeys keys(folder / "config.json");
-  CausalModel theirs{.usual = {.bos = 50256, .eos = 50256}};
+  CausalModel theirs{.default_ids = {.bos = 50256, .eos = 50256}};
   static_cast<Architecture&>(theirs.config) = gpt2_architecture(keys);
   theirs.config.context_tokens = theirs.config.max_positions;
   const TensorMap tensors = read_tensors(folder);
@@ -81,8 +81,8 @@ Exported write_gpt2(const ExportSource& source, const std::string& folder) {
        "its heads have other widths or numbers");
   need(c.decoder_mixer == MixerKind::attention, "its decoder_mixer is not 'attention'");
   check_causal_model(source, gpt2_class, {"attention_bias"});
-  c.attention_bias = true;  // biases that it does not have are zeros
-  // The positions that it was trained with: the table may have more rows.
+  c.attention_bias = true;  // biases that the model does not have are written as zeros
+  // Only the positions that the model was trained with are exported; its table may have more rows.
   c.max_positions = c.context_tokens > 0 ? std::min(c.context_tokens, c.max_positions) : c.max_positions;
   c.context_tokens = c.max_positions;
   c.beyond_positions = BeyondPositions::error;

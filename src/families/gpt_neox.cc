@@ -3,15 +3,15 @@
 #include "families/json/rope.h"
 #include "tasks/language_model/settings.h"
 
-// GPT-NeoX of Hugging Face, which Pythia is as well. The meaning of keys and tensors is defined in
-// transformers' configuration_gpt_neox.py and modeling_gpt_neox.py.
+// GPT-NeoX of Hugging Face, which is also the architecture of Pythia. The meaning of keys and tensors is
+// defined in transformers' configuration_gpt_neox.py and modeling_gpt_neox.py.
 
 namespace sixfold {
 namespace {
 
 constexpr std::string_view neox_class = "GPTNeoXForCausalLM";
-constexpr RopeKeys neox_rope{.base = "rotary_emb_base", .share = "rotary_pct", .usual_share = 0.25f};
-constexpr int usual_context = 2048;
+constexpr RopeKeys neox_rope{.base = "rotary_emb_base", .share = "rotary_pct", .default_share = 0.25f};
+constexpr int default_context = 2048;
 
 /// The rows of queries, keys and values are one tensor, head by head.
 NameRules neox_rules() {
@@ -43,7 +43,7 @@ ModelConfig neox_config(const JsonKeys& keys) {
   c.heads = keys.size("num_attention_heads");
   c.d_ff = keys.size("intermediate_size");
   c.decoder_layers = keys.size("num_hidden_layers");
-  c.context_tokens = keys.positive("max_position_embeddings", usual_context);
+  c.context_tokens = keys.positive("max_position_embeddings", default_context);
   c.attention_bias = keys.get("attention_bias", true);
   c.parallel_residual = keys.get("use_parallel_residual", true);
   require(c.d_model % c.heads == 0, "{}: hidden_size {} is not divisible by num_attention_heads {}",
@@ -76,7 +76,7 @@ Exported write_neox(const ExportSource& source, const std::string& folder) {
        "its heads have other widths or numbers");
   check_causal_model(source, neox_class,
                      {"attention_bias", "parallel_residual", "rotary_features", "rotary_scaling"});
-  c.context_tokens = c.context_tokens > 0 ? c.context_tokens : usual_context;
+  c.context_tokens = c.context_tokens > 0 ? c.context_tokens : default_context;
   nlohmann::ordered_json rope = rope_json(c);
   rope["partial_rotary_factor"] = static_cast<double>(c.rotated_features()) / c.key_width();
   return write_causal(source, folder, neox_class, {c, neox_rules()},

@@ -29,10 +29,10 @@ std::vector<std::string> types_of(const std::vector<const Family*>& families) {
   return types;
 }
 
-/// The value of an environment variable, or `otherwise` if it is not set or empty.
-std::string environment(const char* name, const std::string& otherwise) {
+/// The value of an environment variable, or `default_value` if it is not set or empty.
+std::string environment(const char* name, const std::string& default_value) {
   const char* value = std::getenv(name);
-  return value && *value ? value : otherwise;
+  return value && *value ? value : default_value;
 }
 
 /// The folder in which the programs of Hugging Face keep what they download (docs of huggingface_hub,
@@ -142,11 +142,11 @@ TensorMap read_tensors(const fs::path& folder) {
 void need_usual_network(const ExportSource& source, std::string_view class_name,
                         std::initializer_list<std::string_view> supported) {
   const auto tree = write_options(static_cast<const Architecture&>(source.model.config())),
-             usual = write_options(Architecture());
+             defaults = write_options(Architecture());
   for (const char* key :
        {"attention_bias", "query_key_norm", "parallel_residual", "separate_positions", "position_offset",
         "rotary_features", "rotary_scaling", "token_types", "output_scale"}) {
-    const OptionNode *own = tree.find_path(key), *other = usual.find_path(key);
+    const OptionNode *own = tree.find_path(key), *other = defaults.find_path(key);
     const bool is_map = own->kind == OptionNode::Kind::map;
     source.need(
         std::ranges::count(supported, key) > 0 || to_json(*own) == to_json(*other), class_name,

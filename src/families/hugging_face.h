@@ -6,7 +6,7 @@
 #include "families/family.h"
 #include "tasks/translation/settings.h"
 
-// What all families of Hugging Face share.
+// Code that all families of Hugging Face share.
 
 namespace sixfold {
 
@@ -22,14 +22,14 @@ bool has_model_type(const ImportSource& source, const Family& family);
 /// an input error if there are none, or as the readers of these files.
 TensorMap read_tensors(const std::filesystem::path& folder);
 
-/// Throws an input error if a model has an option of the network that a family lacks, of those that few
-/// families have, such as `parallel_residual`, except those that are named. What the check of an export finds
-/// as well is named here in its own words.
+/// Throws an input error if a model uses a rare option of the network, such as `parallel_residual`, that is not
+/// among the `supported` ones of a family. Reading the export back would find this difference too, but with a
+/// less helpful message.
 void need_usual_network(const ExportSource& source, std::string_view class_name,
                         std::initializer_list<std::string_view> supported);
 
-/// Throws an input error unless a translation model adds its positions to embeddings, or has none, and attends
-/// as the paper's does, in both stacks.
+/// Throws an input error unless a translation model adds its positions to embeddings, or has none, and uses
+/// scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) in both stacks.
 void need_added_positions(const ExportSource& source, std::string_view class_name);
 
 /// The settings of a translation model for a family that puts the end token alone around sources. Throws an

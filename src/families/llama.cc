@@ -8,7 +8,7 @@ namespace {
 
 constexpr LlamaKind llama{.class_name = "LlamaForCausalLM", .type = "llama"};
 
-/// Without the key, a Mistral has a window of 4096 tokens; null means none.
+/// The window of a Mistral without the key is 4096 tokens; a value of null means that there is none.
 constexpr LlamaKind mistral{
     .class_name = "MistralForCausalLM",
     .type = "mistral",

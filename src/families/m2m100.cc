@@ -39,7 +39,7 @@ NameRules m2m_rules(const Architecture& a) {
   return rules;
 }
 
-/// Positions begin after the padding token, as those of fairseq.
+/// Positions are counted from after the id of the padding token, as in fairseq.
 Architecture m2m_architecture(const JsonKeys& keys) {
   Architecture a = seq2seq_architecture(keys, /*pre_norm=*/true);
   if (!keys.has("activation_function")) a.activation = Activation::relu;
@@ -51,7 +51,7 @@ Architecture m2m_architecture(const JsonKeys& keys) {
   return a;
 }
 
-/// A SentencePiece model whose pieces have the ids of vocab.json; the tokens of languages follow.
+/// Reads a SentencePiece model whose pieces have the ids of vocab.json. The tokens of languages follow them.
 Seq2SeqTokenizer read_m2m_tokenizer(const fs::path& folder, int rows, int /*eos*/) {
   const fs::path model = folder / "sentencepiece.bpe.model", vocabulary = folder / "vocab.json",
                  config = folder / "tokenizer_config.json";
@@ -92,7 +92,7 @@ bool is_language(const std::string& piece) {
   return piece.size() > 4 && piece.starts_with("__") && piece.ends_with("__");
 }
 
-/// The files of `read_m2m_tokenizer`.
+/// Writes the files that `read_m2m_tokenizer` reads.
 void write_m2m_tokenizer(const fs::path& folder, const Tokenizer& tokenizer) {
   std::vector<std::string> pieces = pieces_of(tokenizer);
   pieces.erase(std::ranges::find_if(pieces, is_language), pieces.end());

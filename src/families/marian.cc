@@ -19,8 +19,9 @@
 #include "text/sentence_piece.h"
 #include "text/whitespace.h"
 
-// In Marian's names of tensors, layers are counted from 1. Its linear layers are [in, out]. Its options are
-// YAML in an array of bytes. (src/models/transformer.h, src/common/config_parser.cpp of Marian 1.12)
+// In the names of Marian's tensors, layers are counted from 1. The weights of its linear layers are [in, out].
+// Its options are stored as YAML in an array of bytes. (src/models/transformer.h, src/common/config_parser.cpp
+// of Marian 1.12)
 
 namespace sixfold {
 namespace {
@@ -35,27 +36,27 @@ class MarianOptions {
   MarianOptions(OptionNode root, std::string where) : root_(std::move(root)), where_(std::move(where)) {}
 
   template <class T>
-  T get(const char* key, T otherwise) {
+  T get(const char* key, T default_value) {
     const OptionNode* node = root_.find(key);
-    if (node && node->kind != OptionNode::Kind::null) read_value(OptionSource{*node, key, {}}, otherwise);
-    return otherwise;
+    if (node && node->kind != OptionNode::Kind::null) read_value(OptionSource{*node, key, {}}, default_value);
+    return default_value;
   }
   bool has(const char* key) { return root_.find(key) != nullptr; }
 
   /// Throws an input error unless the option has a supported value.
   template <class T>
-  void require_is(const char* key, T wanted) {
-    const T found = get<T>(key, wanted);
-    require(found == wanted, "{}: {} is {}; only {} is supported", where_, key, found, wanted);
+  void require_is(const char* key, T supported) {
+    const T found = get<T>(key, supported);
+    require(found == supported, "{}: {} is {}; only {} is supported", where_, key, found, supported);
   }
   void require_empty(const char* key) {
     require(get<std::vector<std::string>>(key, {}).empty(), "{}: {} is set; such models are not supported",
             where_, key);
   }
-  void require_same(const char* key, int otherwise, int wanted) {
-    const int found = get<int>(key, otherwise);
-    require(found == otherwise || found == wanted, "{}: {} is {}; only {} is supported", where_, key, found,
-            wanted);
+  void require_same(const char* key, int default_value, int supported) {
+    const int found = get<int>(key, default_value);
+    require(found == default_value || found == supported, "{}: {} is {}; only {} is supported", where_, key,
+            found, supported);
   }
   const std::string& where() const { return where_; }
 
@@ -82,7 +83,7 @@ MixerKind decoder_mixer_of(MarianOptions& options) {
   return mixer == "rnn" ? MixerKind::ssru : MixerKind::attention;
 }
 
-/// Throws an input error for options that need an unsupported architecture.
+/// Throws an input error for options of an architecture that is not supported.
 void check_supported(MarianOptions& options) {
   options.require_is<std::string>("type", "transformer");
   if (decoder_mixer_of(options) == MixerKind::ssru) options.require_is("layer-normalization", false);
@@ -100,9 +101,9 @@ void check_supported(MarianOptions& options) {
 }
 
 /// Parses steps such as "dan".
-std::vector<ProcessStep> steps_of(MarianOptions& options, const char* key, const char* otherwise) {
+std::vector<ProcessStep> steps_of(MarianOptions& options, const char* key, const char* default_value) {
   std::vector<ProcessStep> steps;
-  for (const char letter : options.get<std::string>(key, otherwise)) {
+  for (const char letter : options.get<std::string>(key, default_value)) {
     require(letter == 'd' || letter == 'a' || letter == 'n',
             "{}: {} has '{}'; only d (dropout), a (add) and n (layer norm) are supported", options.where(), key,
             letter);
@@ -173,8 +174,8 @@ Architecture architecture_of(MarianOptions& options, const TensorMap& tensors) {
   return a;
 }
 
-/// The rules of the norms around a sub-layer, whose tensors begin with these texts there. Norms before and
-/// after it have names of their own here if it has both.
+/// Adds the rules of the norms around a sub-layer, whose tensors in Marian begin with these prefixes. If a
+/// sub-layer has norms both before and after it, they have different names here.
 void add_norms(NameRules& rules, const Architecture& a, const std::string& theirs_before,
                const std::string& theirs_after, const std::string& ours) {
   const bool before = has_step(a.preprocess, ProcessStep::norm),
@@ -186,7 +187,7 @@ void add_norms(NameRules& rules, const Architecture& a, const std::string& their
   }
 }
 
-/// The rules of a linear layer. Its input comes first there.
+/// Adds the rules of a linear layer, whose weight is [in, out] in Marian.
 void add_linear(NameRules& rules, const std::string& weight, const std::string& bias, const std::string& ours) {
   rules.push_back({weight, {ours + ".weight"}, {Step::transpose}});
   rules.push_back({bias, {ours + ".bias"}});
@@ -201,7 +202,7 @@ NameRules marian_rules(const Architecture& a, const TensorMap& tensors) {
       {"decoder_ff_logit_out_b", {"output_projection.bias"}},
       {"Wpos", {"embed_positions.weight"}},
       {options_tensor, {}, {}, Holds::nothing},
-      {"*_QuantMultA", {}, {}, Holds::nothing},  // for the activations of other programs
+      {"*_QuantMultA", {}, {}, Holds::nothing},  // scales of the activations, for other programs
   };
   if (tensors.find("decoder_ff_logit_out_Wt"))
     rules.push_back({"decoder_ff_logit_out_Wt", {"output_projection.weight"}});
@@ -238,7 +239,7 @@ std::shared_ptr<const Tokenizer> marian_tokenizer(const std::string& vocab, cons
   if (vocab.ends_with(".spm")) return load_sentence_piece(mark_imported(read_file(vocab), vocab), vocab, side);
   require(vocab.ends_with(".yml") || vocab.ends_with(".yaml") || vocab.ends_with(".json"),
           "{}: only vocabularies in .spm, .yml or .json are supported, not factored ones", vocab);
-  const std::vector<std::string> pieces = fitted(read_vocabulary(vocab), rows);
+  const std::vector<std::string> pieces = resized_vocabulary(read_vocabulary(vocab), rows);
   if (!sentence_piece.empty())
     return load_sentence_piece(add_vocabulary(read_file(sentence_piece), pieces, sentence_piece),
                                sentence_piece, side);
@@ -277,7 +278,7 @@ bool is_marian_config(const fs::path& path) {
   return path.filename() == "decoder.yml" || path.filename() == "config.bergamot.yml";
 }
 
-/// Whether a file begins as those in Marian's binary format.
+/// Whether a file begins like a file in the binary format of Marian.
 bool is_marian_bin(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   uint64_t version = 0;
@@ -354,7 +355,7 @@ MarianFiles read_marian_decoder_config(const std::string& path) {
   files.shortlist = options.get<std::vector<std::string>>("shortlist", {});
   if (!files.shortlist.empty()) {
     files.shortlist[0] = folder / files.shortlist[0];
-    std::erase(files.shortlist, "false");  // that its checksum is not compared
+    std::erase(files.shortlist, "false");  // whether the checksum is verified
     std::erase(files.shortlist, "true");
   }
   if (const int longest = options.get("max-length-break", 0); longest > 0)
@@ -406,7 +407,7 @@ Imported read_marian(const MarianFiles& files) {
   config.task = TranslationSettings::task;
   config.settings = write_options(TranslationSettings());
   config.generation = generation_config(files);
-  // The layer that was trained to align words. "last" is the default, whether one was trained or not.
+  // The layer that was trained to align words. The default "last" does not say whether one was trained.
   if (const auto layer = options.get<std::string>("transformer-guided-alignment-layer", "last");
       layer != "last")
     config.generation.alignment_layer = guided_layer(layer, config, options.where());

@@ -19,7 +19,8 @@ struct MarianFiles {
   double max_length_factor = 3;  ///< maximum length of the output / length of the source
   bool allow_unk = false;
   std::vector<std::string> shortlist = {};  ///< a file, and perhaps numbers (`read_marian_shortlist`)
-  std::vector<std::string> notes = {};      ///< settings that the program around Marian obeys, and we do not
+  /// Notes about settings that programs around Marian support and Sixfold does not.
+  std::vector<std::string> notes = {};
 };
 
 /// Reads a decoder.yml, or a config.bergamot.yml as Firefox has it. Throws an input error for settings that

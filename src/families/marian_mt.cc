@@ -31,21 +31,22 @@ using nlohmann::ordered_json;
 
 constexpr const char* pad = "<pad>";
 constexpr std::string_view marian_mt_class = "MarianMTModel";
-constexpr int usual_positions = 1024;
-constexpr int most_positions = 1 << 14;
+constexpr int default_positions = 1024;
+constexpr int max_exported_positions = 1 << 14;
 
-/// The names of activations there, the first of each being the one that is written.
+/// The names of activations in transformers. The first name of an activation is the one that is written.
 constexpr std::pair<std::string_view, Activation> activations[] = {{"relu", Activation::relu},
                                                                    {"swish", Activation::swish},
                                                                    {"silu", Activation::swish},
                                                                    {"gelu", Activation::gelu},
                                                                    {"quick_gelu", Activation::sigmoid_gelu}};
 
-/// Most names differ by "model." alone. `positions` is the table to write of positions that are computed here.
+/// Most names differ only by the prefix "model.". `positions` is a table to write if positions are computed
+/// here.
 NameRules marian_mt_rules(const Architecture& a, const std::optional<Matrix>& positions = {}) {
   const std::string encoder = "model.encoder.embed_positions.weight",
                     decoder = "model.decoder.embed_positions.weight";
-  // Without tie_word_embeddings, transformers reads the embeddings of both sides and not what they share.
+  // Without tie_word_embeddings, transformers reads the embeddings of both sides instead of the shared one.
   const Holds of_side = a.tied_embeddings == TiedEmbeddings::source ? Holds::written_copy : Holds::copy;
   NameRules rules{
       {"lm_head.weight", {"output_projection.weight"}},
@@ -104,7 +105,7 @@ Architecture architecture_of(const JsonKeys& config) {
   return a;
 }
 
-/// Sets the kind of the positions: sinusoidal ones, unless the model has tables of others.
+/// Sets the kind of positions: sinusoidal ones, unless the model has tables of other positions.
 void set_positions(const TensorMap& tensors, Architecture& a) {
   const std::string encoder = "model.encoder.embed_positions.weight",
                     decoder = "model.decoder.embed_positions.weight";
@@ -130,7 +131,7 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& sentence_piece, 
                                                 int64_t rows, TextSide side) {
   const std::vector<std::string> pieces = parse_vocabulary(read_regular_file(vocabulary), vocabulary);
   const std::string bytes =
-      add_vocabulary(read_regular_file(sentence_piece), fitted(pieces, rows), sentence_piece);
+      add_vocabulary(read_regular_file(sentence_piece), resized_vocabulary(pieces, rows), sentence_piece);
   return load_sentence_piece(bytes, sentence_piece, side);
 }
 
@@ -220,7 +221,8 @@ void check_marian_architecture(const ExportSource& source) {
        "its tokenizer is not SentencePiece");
 }
 
-/// The config of the model there. `tokens` is the size of the vocabulary, whose last token is that of padding.
+/// The config of the MarianMTModel. `tokens` is the size of its vocabulary, whose last token is the padding
+/// token.
 ModelConfig exported_config(const ModelConfig& own, int tokens) {
   ModelConfig c = own;
   c.source_vocab = c.target_vocab = tokens;
@@ -230,7 +232,7 @@ ModelConfig exported_config(const ModelConfig& own, int tokens) {
   c.norm_epsilon = 1e-5f;
   c.postprocess_embedding = Architecture().postprocess_embedding;
   c.beyond_positions = Architecture().beyond_positions;
-  c.generation = exported_generation(own, /*pad=*/tokens - 1, most_positions - 1);
+  c.generation = exported_generation(own, /*pad=*/tokens - 1, max_exported_positions - 1);
   return c;
 }
 
@@ -269,7 +271,8 @@ ordered_json config_json(const ModelConfig& c, int positions) {
   return json;
 }
 
-/// The pieces of the vocabulary, with the padding token as the last. Another piece of its name is renamed.
+/// The pieces of the vocabulary, with the padding token as the last one. Another piece with its name is
+/// renamed.
 std::vector<std::string> padded_pieces(const Tokenizer& tokenizer, int tokens) {
   std::vector<std::string> pieces = pieces_of(tokenizer);
   std::replace(pieces.begin(), pieces.begin() + std::min<ptrdiff_t>(tokens - 1, std::ssize(pieces)),
@@ -289,7 +292,7 @@ void write_tokenizers(const fs::path& folder, const Tokenizers& tokenizers, cons
                            {"unk_token", "<unk>"},
                            {"eos_token", "</s>"},
                            {"pad_token", pad},
-                           {"model_max_length", longest_exported_source},
+                           {"model_max_length", max_exported_source},
                            {"separate_vocabs", !joint}};
   const auto languages = settings_of<TranslationSettings>(config);
   if (!languages.source_language.empty()) settings["source_lang"] = languages.source_language;
@@ -307,7 +310,7 @@ Exported write_marian_mt(const ExportSource& source, const std::string& output) 
   exported.source_pieces = padded_pieces(*source.tokenizers.source, tokens);
   exported.target_pieces = padded_pieces(*source.tokenizers.target, tokens);
   ModelConfig& config = exported.config;
-  const int positions = std::max(config.generation.length_offset + 1, usual_positions);
+  const int positions = std::max(config.generation.length_offset + 1, default_positions);
   const auto converted = std::make_shared<const MarianMTWeights>(source.model, positions);
   exported.values = [converted](const Parameter& weight) { return converted->values(weight); };
   const std::optional<Matrix>& table = converted->positions();

@@ -26,7 +26,7 @@ std::optional<Positions> formula_of(const Matrix& table) {
 
 MarianMTWeights::MarianMTWeights(const Transformer& model, int positions)
     : model_(model), c_(model.config()), table_(make_table(positions)) {
-  // For interleaved positions first the sines, then the cosines.
+  // Interleaved positions are reordered: first the sines, then the cosines.
   const int64_t step = c_.positions == Positions::sinusoidal ? 2 : 1;
   for (int64_t first = 0; first < step; ++first)
     for (int64_t i = first; i < c_.d_model; i += step) order_.push_back(i);
@@ -50,7 +50,7 @@ std::vector<float> MarianMTWeights::values(const Parameter& weight) const {
 /// The factor by which the states between sub-layers are scaled. If the epsilon of a norm grows by a factor and
 /// its input by the square root of that factor, its output is unchanged. So MarianMTModel's norms, whose
 /// epsilon is 1e-5, give the same results as those of this model.
-double MarianMTWeights::growth() const {
+double MarianMTWeights::state_scale() const {
   return c_.norm_epsilon == 1e-5f ? 1 : std::sqrt(1e-5 / c_.norm_epsilon);
 }
 
@@ -58,7 +58,7 @@ double MarianMTWeights::growth() const {
 /// that read them shrink. The decoder's last norm shrinks too, since the output projection may be a tied
 /// embedding.
 double MarianMTWeights::factor_of(const std::string& name) const {
-  const double factor = growth();
+  const double factor = state_scale();
   const std::string_view parameter = std::string_view(name).substr(0, name.rfind('.'));
   const auto is = [&](const char* ending) { return parameter.ends_with(ending); };
   if (parameter == fmt::format("decoder.layers.{}.final_layer_norm", c_.decoder_layers - 1)) return 1 / factor;
@@ -88,7 +88,7 @@ Matrix MarianMTWeights::in_order(const std::string& name, Matrix matrix) const {
 
 std::optional<Matrix> MarianMTWeights::make_table(int rows) const {
   const bool theirs = c_.positions == Positions::sinusoidal || c_.positions == Positions::sinusoidal_halves;
-  if (theirs && growth() == 1) return std::nullopt;
+  if (theirs && state_scale() == 1) return std::nullopt;
   Matrix table{rows, c_.d_model,
                std::vector<float>(static_cast<size_t>(rows) * static_cast<size_t>(c_.d_model))};
   if (c_.positions == Positions::none) return table;
@@ -101,7 +101,7 @@ std::optional<Matrix> MarianMTWeights::make_table(int rows) const {
           learned.empty()
               ? sinusoidal_position(p, i, c_.d_model, kind)
               : learned[static_cast<size_t>(std::min<int64_t>(p, c_.max_positions - 1) * c_.d_model + i)];
-      table.at(p, i) = static_cast<float>(value * growth());
+      table.at(p, i) = static_cast<float>(value * state_scale());
     }
   return table;
 }

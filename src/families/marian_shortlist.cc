@@ -19,16 +19,18 @@ namespace sixfold {
 namespace {
 
 constexpr uint64_t shortlist_magic = 0xF11A48D5013417F5;
-constexpr int filled_to = 8;  // Marian's products of integers need such numbers of columns
+// The number of tokens is a multiple of this, as the integer matrix products of Marian need.
+constexpr int count_multiple = 8;
 
-/// The translations of each source token, and the numbers that Marian's option has besides.
+/// The translations of each source token, and the numbers of the option: of frequent target tokens and of
+/// translations of a token, and the threshold of probabilities.
 struct MarianLexicon {
-  int64_t first = 100, best = 100;
+  int64_t frequent = 100, translations = 100;
   float threshold = 0;
   std::vector<std::vector<int32_t>> by_source = {};
 };
 
-/// The checksum of a binary shortlist, of the whole words of 64 bits after it.
+/// The checksum of a binary shortlist. It covers the complete 64-bit words that follow it.
 uint64_t checksum_of(std::span<const std::byte> bytes) {
   uint64_t hash = 0;
   for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
@@ -47,8 +49,8 @@ MarianLexicon read_binary(const std::string& path, const Tokenizers& tokenizers)
   const uint64_t computed = checksum_of(file.bytes().subspan(reader.place()));
   require(checksum == computed, "{}: is damaged: its checksum is {:#x}, but that of its contents {:#x}", path,
           checksum, computed);
-  const auto first = reader.number<uint64_t>("the number of frequent tokens"),
-             best = reader.number<uint64_t>("the number of translations"),
+  const auto frequent = reader.number<uint64_t>("the number of frequent tokens"),
+             translations = reader.number<uint64_t>("the number of translations"),
              ends = reader.number<uint64_t>("the number of source tokens"),
              entries = reader.number<uint64_t>("the number of entries");
   const auto sources = static_cast<uint64_t>(tokenizers.source->vocab_size());
@@ -61,8 +63,8 @@ MarianLexicon read_binary(const std::string& path, const Tokenizers& tokenizers)
   require(std::ranges::is_sorted(offsets) && offsets.front() == 0 && offsets.back() == entries &&
               entries == reader.left() / sizeof(uint32_t),
           "{}: is damaged: its lists do not end with its {} entries", path, entries);
-  MarianLexicon lexicon{.first = static_cast<int64_t>(std::min<uint64_t>(first, 1 << 30)),
-                        .best = static_cast<int64_t>(std::min<uint64_t>(best, 1 << 30))};
+  MarianLexicon lexicon{.frequent = static_cast<int64_t>(std::min<uint64_t>(frequent, 1 << 30)),
+                        .translations = static_cast<int64_t>(std::min<uint64_t>(translations, 1 << 30))};
   for (size_t i = 0; i + 1 < offsets.size(); ++i) {
     auto& targets = lexicon.by_source.emplace_back();
     for (uint64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
@@ -76,7 +78,7 @@ MarianLexicon read_binary(const std::string& path, const Tokenizers& tokenizers)
   return lexicon;
 }
 
-/// The ids of the tokens of a vocabulary. Others are the unknown token.
+/// The ids of the tokens of a vocabulary. All other tokens have the id of the unknown token.
 class TokenIds {
  public:
   explicit TokenIds(const Tokenizer& tokenizer) : unk_(tokenizer.unk()) {
@@ -92,7 +94,7 @@ class TokenIds {
   std::unordered_map<std::string, int32_t> ids_;
 };
 
-/// Takes the next word off a line.
+/// Removes the next word from the beginning of a line and returns it.
 std::string_view take_word(std::string_view& line) {
   constexpr std::string_view spaces = " \t\r\n";
   line.remove_prefix(std::min(line.find_first_not_of(spaces), line.size()));
@@ -101,7 +103,7 @@ std::string_view take_word(std::string_view& line) {
   return word;
 }
 
-/// The likeliest translations of a token, of equal ones those with higher ids.
+/// The most probable translations of a token. Among equally probable ones, those with higher ids are preferred.
 std::vector<int32_t> likeliest(const std::unordered_map<int32_t, float>& probabilities, int64_t count,
                                float threshold) {
   std::vector<std::pair<float, int32_t>> ranked;
@@ -116,14 +118,14 @@ std::vector<int32_t> likeliest(const std::unordered_map<int32_t, float>& probabi
 }
 
 void read_text_lexicon(const std::string& path, const Tokenizers& tokenizers, MarianLexicon& lexicon) {
-  constexpr int longest_line = 1 << 16;
+  constexpr int max_line_bytes = 1 << 16;
   const TokenIds sources(*tokenizers.source), targets(*tokenizers.target);
   std::vector<std::unordered_map<int32_t, float>> probabilities(
       static_cast<size_t>(tokenizers.source->vocab_size()));
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(::gzopen(path.c_str(), "rb"), ::gzclose);
   require(file != nullptr, "{}: can't be opened", path);
-  std::string buffer(longest_line, '\0');
-  for (int64_t number = 1; ::gzgets(file.get(), buffer.data(), longest_line); ++number) {
+  std::string buffer(max_line_bytes, '\0');
+  for (int64_t number = 1; ::gzgets(file.get(), buffer.data(), max_line_bytes); ++number) {
     std::string_view line(buffer.data());
     const std::string_view target = take_word(line), source = take_word(line), text = take_word(line);
     if (target.empty()) continue;
@@ -141,7 +143,7 @@ void read_text_lexicon(const std::string& path, const Tokenizers& tokenizers, Ma
   ::gzerror(file.get(), &failure);
   require(failure == Z_OK || failure == Z_STREAM_END, "{}: can't be read to its end; it is damaged", path);
   for (const auto& of_source : probabilities)
-    lexicon.by_source.push_back(likeliest(of_source, lexicon.best, lexicon.threshold));
+    lexicon.by_source.push_back(likeliest(of_source, lexicon.translations, lexicon.threshold));
 }
 
 /// A number of Marian's option.
@@ -175,20 +177,20 @@ Shortlist read_marian_shortlist(const std::vector<std::string>& option, const To
   if (is_binary_shortlist(path)) {
     lexicon = read_binary(path, tokenizers);
   } else {
-    read_number(option, 1, lexicon.first);
-    read_number(option, 2, lexicon.best);
+    read_number(option, 1, lexicon.frequent);
+    read_number(option, 2, lexicon.translations);
     read_number(option, 3, lexicon.threshold);
     read_text_lexicon(path, tokenizers, lexicon);
   }
   const int32_t tokens = tokenizers.target->vocab_size(),
-                first = static_cast<int32_t>(std::min<int64_t>(lexicon.first, tokens));
-  std::vector<int32_t> common(static_cast<size_t>(first));
-  for (int32_t id = 0; id < first; ++id) common[static_cast<size_t>(id)] = id;
+                frequent = static_cast<int32_t>(std::min<int64_t>(lexicon.frequent, tokens));
+  std::vector<int32_t> common(static_cast<size_t>(frequent));
+  for (int32_t id = 0; id < frequent; ++id) common[static_cast<size_t>(id)] = id;
   lexicon.by_source.resize(static_cast<size_t>(tokenizers.source->vocab_size()));
   if (tokenizers.joint)
     for (size_t id = 0; id < lexicon.by_source.size(); ++id)
       lexicon.by_source[id].push_back(static_cast<int32_t>(id));
-  return {std::move(common), std::move(lexicon.by_source), {first, filled_to, tokens}};
+  return {std::move(common), std::move(lexicon.by_source), {frequent, count_multiple, tokens}};
 }
 
 }  // namespace sixfold

@@ -12,7 +12,8 @@
 namespace sixfold {
 namespace {
 
-/// Whether a name matches a pattern, and the texts that its `*` stand for: each the shortest that fits.
+/// Whether a name matches a pattern. Appends the texts that its `*` stand for to `texts`, each the shortest
+/// that fits.
 bool matches(std::string_view pattern, std::string_view name, std::vector<std::string>& texts) {
   const size_t star = pattern.find('*');
   if (star == pattern.npos) return pattern == name;
@@ -25,8 +26,8 @@ bool matches(std::string_view pattern, std::string_view name, std::vector<std::s
   return false;
 }
 
-/// The name that a pattern gives with these texts.
-std::string filled(std::string_view pattern, const std::vector<std::string>& texts) {
+/// The name that results from a pattern with these texts.
+std::string fill_pattern(std::string_view pattern, const std::vector<std::string>& texts) {
   std::string name;
   size_t next = 0;
   for (const char c : pattern) {
@@ -39,14 +40,15 @@ std::string filled(std::string_view pattern, const std::vector<std::string>& tex
 
 bool repeats(const NameRule& rule) { return rule.holds == Holds::copy || rule.holds == Holds::written_copy; }
 
-/// A tensor of theirs, and the numbers of the weights of ours that it holds.
+/// A tensor of the other program, and the indices of our weights that it holds.
 struct Holder {
   const NameRule* rule;
   std::string theirs;
   std::vector<size_t> parts;
 };
 
-/// The tensors that rules give for these weights: first those that hold them, each weight once, then copies.
+/// The tensors of the other program for these weights: first those that hold the weights, each weight once,
+/// then the copies.
 std::vector<Holder> holders_of(const NameRules& rules, const std::vector<Parameter>& weights) {
   std::map<std::string_view, size_t> places;
   for (size_t i = 0; i < weights.size(); ++i) places[weights[i].name] = i;
@@ -59,12 +61,12 @@ std::vector<Holder> holders_of(const NameRules& rules, const std::vector<Paramet
         std::vector<std::string> texts;
         if (repeats(rule) != copies || (!copies && held[i]) || !matches(rule.ours[0], weights[i].name, texts))
           continue;
-        Holder holder{&rule, filled(rule.theirs, texts), {}};
-        if (copies && used.contains(holder.theirs)) continue;  // it holds a weight of its own
+        Holder holder{&rule, fill_pattern(rule.theirs, texts), {}};
+        if (copies && used.contains(holder.theirs)) continue;  // another rule reads a weight from this tensor
         for (const std::string& ours : rule.ours) {
-          const auto place = places.find(filled(ours, texts));
+          const auto place = places.find(fill_pattern(ours, texts));
           require(place != places.end(), "tensor '{}' holds {}, which the model does not have", holder.theirs,
-                  filled(ours, texts));
+                  fill_pattern(ours, texts));
           holder.parts.push_back(place->second);
           held[place->second] = true;
         }
@@ -81,12 +83,12 @@ std::vector<Parameter> weights_of(const ModelConfig& config) {
   return Transformer(config, std::make_shared<MetaBackend>(), DType::f32, std::nullopt).stored();
 }
 
-/// The rows of a matrix are what is joined, and the elements of a vector.
+/// Weights are joined along the rows of a matrix, or the elements of a vector.
 int64_t length_of(const Matrix& m) { return m.vector ? m.cols : m.rows; }
 void set_length(Matrix& m, int64_t length) { (m.vector ? m.cols : m.rows) = length; }
 
-/// Reorders the rotated features of each head of a weight, if its rule says so, between pairs side by side, as
-/// ours are, and halves.
+/// Reorders the rotated features of each head of a weight, if its rule has this step: from halves to adjacent
+/// pairs, which is our order, or back.
 void rotate_halves(std::vector<float>& values, const Parameter& weight, const NameRule& rule,
                    const Architecture& a, bool to_pairs) {
   if (std::ranges::count(rule.steps, Step::rotate_halves) == 0 ||
@@ -98,19 +100,20 @@ void rotate_halves(std::vector<float>& values, const Parameter& weight, const Na
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t feature = i % a.key_width();
     if (feature >= 2 * half) continue;
-    const int64_t pair =
-        i - feature + feature % half * 2 + feature / half;  // of the feature that is i in halves
+    // The row, in the order of pairs, of the feature that is in row i of the order of halves.
+    const int64_t pair = i - feature + feature % half * 2 + feature / half;
     const auto from = given.begin() + (to_pairs ? i : pair) * width;
     std::copy(from, from + width, values.begin() + (to_pairs ? pair : i) * width);
   }
 }
 
-Matrix plus(Matrix m, float number) {
+Matrix add_number(Matrix m, float number) {
   for (float& value : m.values) value += number;
   return m;
 }
 
-/// A tensor without its first rows, or if `rows` is negative with so many rows of zeros before it.
+/// A tensor without its first `rows` rows. If `rows` is negative, -rows rows of zeros are put before it
+/// instead.
 Matrix without_rows(Matrix m, int64_t rows) {
   const int64_t count = rows * (m.vector ? 1 : m.cols);
   if (rows < 0) m.values.insert(m.values.begin(), static_cast<size_t>(-count), 0.0f);
@@ -119,7 +122,7 @@ Matrix without_rows(Matrix m, int64_t rows) {
   return m;
 }
 
-/// [rows, channels * pixels] as [rows, pixels * channels], or if `back` the other way.
+/// Reorders [rows, channels * pixels] to [rows, pixels * channels], or back if `back` is set.
 Matrix with_channels_last(Matrix m, int64_t channels, bool back) {
   const Matrix given = m;
   const int64_t pixels = m.cols / channels;
@@ -132,15 +135,15 @@ Matrix with_channels_last(Matrix m, int64_t channels, bool back) {
   return m;
 }
 
-/// Takes a step in reading, or undoes it in writing.
-Matrix stepped(Matrix m, Step step, const NameRule& rule, bool reading) {
+/// Applies a step when a tensor is read, or inverts it when it is written.
+Matrix apply_step(Matrix m, Step step, const NameRule& rule, bool reading) {
   switch (step) {
     case Step::transpose:
       return transposed(m);
-    case Step::rotate_halves:  // of each weight
+    case Step::rotate_halves:  // applied to each weight separately
       break;
     case Step::plus_one:
-      return plus(std::move(m), reading ? 1.0f : -1.0f);
+      return add_number(std::move(m), reading ? 1.0f : -1.0f);
     case Step::skip_rows:
       return without_rows(std::move(m), reading ? rule.skipped_rows : -rule.skipped_rows);
     case Step::to_vector:
@@ -152,7 +155,7 @@ Matrix stepped(Matrix m, Step step, const NameRule& rule, bool reading) {
   return m;
 }
 
-/// The shape of the weights of a holder, one after the other; without values.
+/// The shape of the joined weights of a holder, without values.
 Matrix joined_shape(const Holder& holder, const std::vector<Parameter>& weights) {
   const Tensor& first = weights[holder.parts[0]].tensor;
   Matrix shape{first.rows(), first.cols(), {}, weights[holder.parts[0]].shape.size() == 1};
@@ -175,8 +178,8 @@ Matrix their_shape(const Holder& holder, const std::vector<Parameter>& weights) 
   return shape;
 }
 
-/// Calls `use(begin, part, done, count)` for each run of elements of the joined weights of a holder: from
-/// `begin` on they are `count` elements of a weight, from its element `done` on.
+/// Calls `use(begin, part, done, count)` for each contiguous run of elements in the joined weights of a holder.
+/// The `count` elements from `begin` on are those of the weight `part` from its element `done` on.
 template <class Use>
 void for_each_run(const Holder& holder, const std::vector<Parameter>& weights, const Architecture& a, Use use) {
   const auto heads = holder.rule->fused == Fused::by_head ? a.key_value_heads() : 1;
@@ -189,7 +192,7 @@ void for_each_run(const Holder& holder, const std::vector<Parameter>& weights, c
     }
 }
 
-/// The tensor of a holder, made of the values of its weights.
+/// Makes the tensor of a holder from the values of its weights.
 Matrix written(const Holder& holder, const std::vector<Parameter>& weights, const Architecture& a,
                const WeightValues& values) {
   Matrix whole = joined_shape(holder, weights);
@@ -204,7 +207,7 @@ Matrix written(const Holder& holder, const std::vector<Parameter>& weights, cons
   });
   const auto& steps = holder.rule->steps;
   for (auto step = steps.rbegin(); step != steps.rend(); ++step)
-    whole = stepped(std::move(whole), *step, *holder.rule, /*reading=*/false);
+    whole = apply_step(std::move(whole), *step, *holder.rule, /*reading=*/false);
   return whole;
 }
 
@@ -222,7 +225,7 @@ std::vector<float> floats_of(const TensorMap& tensors, const std::string& name) 
   return values;
 }
 
-/// The tensor of a holder as a file has it.
+/// The tensor of a holder in the form in which it is stored.
 Matrix stored_matrix(const TensorMap& tensors, const Holder& holder, const std::vector<Parameter>& weights) {
   if (holder.theirs.empty()) return {};
   if (holder.rule->shape.empty()) return matrix_of(tensors, holder.theirs);
@@ -231,13 +234,13 @@ Matrix stored_matrix(const TensorMap& tensors, const Holder& holder, const std::
   return matrix;
 }
 
-/// Copies the tensor of a holder to its weights. One without a name has zeros.
+/// Copies the tensor of a holder to its weights. Weights without a tensor become zero.
 void read_holder(const TensorMap& tensors, const Holder& holder, std::vector<Parameter>& weights,
                  const Transformer& model) {
   Matrix whole = stored_matrix(tensors, holder, weights);
-  whole.vector = their_shape(holder, weights).vector;  // whether it has one dimension in the file or two
+  whole.vector = their_shape(holder, weights).vector;  // the file may have one dimension or two
   for (const Step step : holder.rule->steps)
-    whole = stepped(std::move(whole), step, *holder.rule, /*reading=*/true);
+    whole = apply_step(std::move(whole), step, *holder.rule, /*reading=*/true);
   std::map<size_t, std::vector<float>> parts;
   for (const size_t part : holder.parts) parts[part].resize(static_cast<size_t>(weights[part].tensor.size()));
   if (!holder.theirs.empty())
@@ -303,7 +306,8 @@ Matrix transposed(const Matrix& matrix) {
 std::string their_name(const NameRules& rules, std::string_view ours) {
   for (const NameRule& rule : rules) {
     std::vector<std::string> texts;
-    if (rule.holds == Holds::weights && matches(rule.ours[0], ours, texts)) return filled(rule.theirs, texts);
+    if (rule.holds == Holds::weights && matches(rule.ours[0], ours, texts))
+      return fill_pattern(rule.theirs, texts);
   }
   throw_input_error("no rule names the tensor of the weights of {}", ours);
 }
@@ -338,7 +342,8 @@ std::unique_ptr<Transformer> read_weights(const TensorMap& tensors, const NameRu
                                           const ModelConfig& config) {
   const std::vector<Parameter> shapes = weights_of(config);
   const std::vector<Holder> holders = holders_of(rules, shapes);
-  check_tensors(tensors, rules, holders, shapes);  // before memory is taken for sizes that a file claims
+  // Checked before memory is allocated for sizes from an untrusted file.
+  check_tensors(tensors, rules, holders, shapes);
   auto model = std::make_unique<Transformer>(config, make_backend(), DType::f32, std::nullopt);
   std::vector<Parameter> weights = model->stored();
   for (const Holder& holder : holders) {

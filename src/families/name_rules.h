@@ -14,7 +14,7 @@ namespace sixfold {
 struct Matrix {
   int64_t rows = 0, cols = 0;
   std::vector<float> values;
-  bool vector = false;  ///< it has one dimension in a file, and here one row
+  bool vector = false;  ///< it has one dimension in a file, and one row in this object
 
   float& at(int64_t row, int64_t col) { return values[static_cast<size_t>(row * cols + col)]; }
   float at(int64_t row, int64_t col) const { return values[static_cast<size_t>(row * cols + col)]; }
@@ -22,17 +22,19 @@ struct Matrix {
 
 Matrix transposed(const Matrix& matrix);
 
-/// How a tensor of another program is changed when it is read. When it is written, the steps of a rule are
-/// undone in reverse order.
+/// A conversion of a tensor of another program when it is read. When it is written, the steps of a rule are
+/// inverted in reverse order. In the comments, "there" is the other program and "here" is Sixfold.
 enum class Step {
   transpose,  ///< [in, out] there, [out, in] here
-  /// The features of a head that are rotated together lie far apart there, in two halves of those that are
-  /// rotated, and side by side here. Taken on each weight on its own, but not on the projection of values.
+  /// The two features of a head that are rotated together are in different halves of the rotated features
+  /// there, and adjacent here. The step is applied to each weight separately, and not to the projection of
+  /// values.
   rotate_halves,
   plus_one,   ///< a norm multiplies by 1 + weight there, by the weight here
   skip_rows,  ///< the first `NameRule::skipped_rows` rows do not exist here; they are written as zeros
   to_vector,  ///< [1, n] there, [n] here
-  /// Of a filter of images, columns are `NameRule::channels` channels of pixels there, pixels of channels here.
+  /// The columns of an image filter are ordered by channel and then by pixel there, and by pixel and then by
+  /// channel here. There are `NameRule::channels` channels.
   channels_last,
 };
 
@@ -45,9 +47,9 @@ enum class Fused {
 /// What a tensor of another program holds.
 enum class Holds {
   weights,
-  copy,          ///< it may be there, and then repeats a weight that another rule reads; it is not written
+  copy,          ///< an optional tensor that repeats a weight of another rule; it is not written
   written_copy,  ///< the same, but it is written
-  nothing,       ///< what is not needed here
+  nothing,       ///< nothing that is needed here
 };
 
 /// A tensor of another program, and the weights of ours that it holds. In a name, `*` stands for some text,
@@ -56,27 +58,27 @@ enum class Holds {
 struct NameRule {
   std::string theirs;             ///< empty: the weights are not stored, and are zeros
   std::vector<std::string> ours;  ///< several weights, joined as `fused` says
-  std::vector<Step> steps = {};   ///< on the whole tensor, but for `rotate_halves`
+  std::vector<Step> steps = {};   ///< applied to the whole tensor, except `rotate_halves`
   Holds holds = Holds::weights;
   Fused fused = Fused::blocks;
   int64_t skipped_rows = 0;
   int64_t channels = 1;
-  /// Of a tensor with more than two dimensions: its shape there. Its elements are those of our matrix, in
-  /// order.
+  /// The shape of a tensor that has more than two dimensions there. Its elements are those of our matrix, in
+  /// the same order.
   std::vector<int64_t> shape = {};
   /// The values to write to a tensor that holds nothing for us; null: it is not written.
   std::function<Matrix()> computed = nullptr;
 };
 
-/// The rules of a family. The first rule of a weight counts, so that general rules come last.
+/// The rules of a family. The first rule that matches a weight is used, so general rules come last.
 using NameRules = std::vector<NameRule>;
 
 /// The name of the tensor that holds the weight `ours`. Throws an error if no rule does.
 std::string their_name(const NameRules& rules, std::string_view ours);
 
-/// The number of rows of the tensor that holds the weight `ours`, a matrix of `cols` columns: the size of a
-/// vocabulary, which sizes of the model depend on. Throws an input error that names the tensor if it is missing
-/// or has another shape.
+/// The number of rows of the tensor that holds the weight `ours`, a matrix of `cols` columns. It is needed for
+/// the size of a vocabulary, on which the shapes of the model depend. Throws an input error that names the
+/// tensor if it is missing or has another shape.
 int rows_of(const TensorMap& tensors, const NameRules& rules, std::string_view ours, int64_t cols);
 
 /// The values of a matrix or vector. Throws an input error that names the tensor if it is missing, has another
@@ -86,16 +88,16 @@ Matrix matrix_of(const TensorMap& tensors, const std::string& name);
 /// The values of the weight of that name. Throws an error if the model has none.
 std::vector<float> values_of(const Transformer& model, std::string_view name);
 
-/// Makes a model of this config with the weights that the rules find, one at a time. Shapes are those of the
-/// model's own weights. Throws an input error that names the tensor if one is missing, has another shape, has
-/// no rule, or differs from the weight that it should repeat, or as `matrix_of`.
+/// Makes a model of this config and reads its weights by the rules, one tensor at a time. Shapes are those of
+/// the model's own weights. Throws an input error that names the tensor if one is missing, has another shape,
+/// has no rule, or differs from the weight that it should repeat, or as `matrix_of`.
 std::unique_ptr<Transformer> read_weights(const TensorMap& tensors, const NameRules& rules,
                                           const ModelConfig& config);
 
-/// The values of each weight of a model, by which it is written.
+/// A function that returns the values of each weight of a model that is written.
 using WeightValues = std::function<std::vector<float>(const Parameter&)>;
 
-/// A tensor of the other program to write, whose values are computed when they are asked for.
+/// A tensor of the other program that is to be written. Its values are computed when `value` is called.
 struct TheirTensor {
   std::string name;
   std::vector<int64_t> shape;

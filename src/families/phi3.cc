@@ -1,14 +1,15 @@
 #include "families/families.h"
 #include "families/json/llama_like.h"
 
-// Phi-3 of Hugging Face: a Llama whose projections are fused, and of whose heads a part may be rotated.
+// Phi-3 of Hugging Face: a Llama with fused projections, in which only a part of the features of a head may be
+// rotated.
 
 namespace sixfold {
 namespace {
 
 constexpr LlamaKind phi3{.class_name = "Phi3ForCausalLM",
                          .type = "phi3",
-                         .usual = {.bos = 1, .eos = 32000},
+                         .default_ids = {.bos = 1, .eos = 32000},
                          .context = 4096,
                          .biases = AttentionBiases::none,
                          .fused = true,

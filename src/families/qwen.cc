@@ -10,7 +10,8 @@
 namespace sixfold {
 namespace {
 
-/// The window of all layers: that of layers from `max_window_layers` on, or of those that `layer_types` names.
+/// The window of all layers. Layers have a window from `max_window_layers` on, or if `layer_types` says so;
+/// either all or none must have it.
 int qwen_window(const JsonKeys& keys, int) {
   const bool used = keys.get("use_sliding_window", false);
   const int window = used ? sliding_window(keys, 4096) : 0, layers = keys.size("num_hidden_layers");
@@ -30,7 +31,7 @@ int qwen_window(const JsonKeys& keys, int) {
 
 constexpr LlamaKind qwen2{.class_name = "Qwen2ForCausalLM",
                           .type = "qwen2",
-                          .usual = {.bos = 151643, .eos = 151643},
+                          .default_ids = {.bos = 151643, .eos = 151643},
                           .context = 32768,
                           .kv_heads = 32,
                           .biases = AttentionBiases::query_key_value,
@@ -39,7 +40,7 @@ constexpr LlamaKind qwen2{.class_name = "Qwen2ForCausalLM",
 
 constexpr LlamaKind qwen3{.class_name = "Qwen3ForCausalLM",
                           .type = "qwen3",
-                          .usual = {.bos = 151643, .eos = 151643},
+                          .default_ids = {.bos = 151643, .eos = 151643},
                           .context = 32768,
                           .kv_heads = 32,
                           .head_dim = 128,

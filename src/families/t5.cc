@@ -34,7 +34,7 @@ NameRules stack_rules(const std::string& stack) {
   if (decoder) {
     attention("1.EncDecAttention", "encoder_attn");
     rules.push_back({theirs + "1.layer_norm.weight", {ours + "encoder_attn_layer_norm.weight"}});
-    // A table that the first program wrote and never read.
+    // A table that the original implementation wrote and never used.
     rules.push_back({theirs + "1.EncDecAttention.relative_attention_bias.weight", {}, {}, Holds::nothing});
   }
   const std::string last = theirs + (decoder ? "2." : "1.");
@@ -44,8 +44,9 @@ NameRules stack_rules(const std::string& stack) {
   return rules;
 }
 
-/// The tensor of the first map of a feed-forward network is named after whether there is a gate. A copy of the
-/// embedding is written as the output layer where readers would otherwise scale its input.
+/// The tensor of the first map of a feed-forward network is named after whether there is a gate. If the output
+/// is tied to the embedding, a copy of the embedding is written as the output layer too, since without it
+/// readers would scale the input of the output layer.
 NameRules t5_rules(const Architecture& a) {
   NameRules rules = stack_rules("encoder"), decoder = stack_rules("decoder");
   rules.insert(rules.end(), decoder.begin(), decoder.end());
@@ -61,7 +62,7 @@ NameRules t5_rules(const Architecture& a) {
   return rules;
 }
 
-/// Of "gated-gelu" both are given: the gate, and an approximation of GELU.
+/// "gated-gelu" means a gate and the tanh approximation of GELU.
 void set_feed_forward(const JsonKeys& keys, Architecture& a) {
   const std::string kind = keys.get<std::string>("feed_forward_proj", "relu");
   a.feed_forward_gate = kind.starts_with("gated-");
@@ -104,7 +105,7 @@ Architecture t5_architecture(const JsonKeys& keys, bool scales) {
   return a;
 }
 
-/// A SentencePiece model, after whose pieces those of masked spans stand, the last one first.
+/// Reads a SentencePiece model. Its pieces are followed by those of masked spans, in descending order.
 Seq2SeqTokenizer read_t5_tokenizer(const fs::path& folder, int rows, int /*eos*/) {
   const fs::path path = folder / "spiece.model", config = folder / "tokenizer_config.json";
   require(fs::exists(path), "{}: has no tokenizer; expected tokenizer.json or spiece.model", folder.string());
@@ -129,7 +130,7 @@ Seq2SeqTokenizer read_t5_tokenizer(const fs::path& folder, int rows, int /*eos*/
 Imported read_t5(const ImportSource& source, bool scales) {
   const JsonKeys keys(fs::path(source.path) / "config.json");
   const TensorMap tensors = read_tensors(source.path);
-  Seq2SeqModel theirs{.usual = {.bos = -1, .eos = 1}, .read_old_tokenizer = read_t5_tokenizer};
+  Seq2SeqModel theirs{.default_ids = {.bos = -1, .eos = 1}, .read_old_tokenizer = read_t5_tokenizer};
   static_cast<Architecture&>(theirs.config) = t5_architecture(keys, scales);
   theirs.config.tied_embeddings = has_own_output(tensors) ? TiedEmbeddings::source : TiedEmbeddings::all;
   theirs.rules = t5_rules(theirs.config);

@@ -56,10 +56,10 @@ NameRules vit_rules(const ModelConfig& c, bool qkv_bias) {
   return rules;
 }
 
-/// Height and width of a key that has one number for both, or two.
-std::pair<int, int> sides_of(const JsonKeys& keys, const char* key, int usual) {
+/// Height and width in a key, which has one number for both or two numbers.
+std::pair<int, int> sides_of(const JsonKeys& keys, const char* key, int default_value) {
   if (!keys.has(key) || !keys.at(key).is_array()) {
-    const int side = keys.positive(key, usual);
+    const int side = keys.positive(key, default_value);
     return {side, side};
   }
   const json& sides = keys.at(key);
@@ -71,9 +71,9 @@ std::pair<int, int> sides_of(const JsonKeys& keys, const char* key, int usual) {
   return {side(0), side(1)};
 }
 
-/// One number for each channel, or one for all.
-std::vector<float> channels_of(const JsonKeys& keys, const char* key, std::vector<float> usual) {
-  if (!keys.has(key)) return usual;
+/// The numbers in a key: one for each channel, or one for all.
+std::vector<float> channels_of(const JsonKeys& keys, const char* key, std::vector<float> default_value) {
+  if (!keys.has(key)) return default_value;
   const json all = keys.at(key).is_array() ? keys.at(key) : json::array({keys.at(key)});
   std::vector<float> numbers;
   for (const json& one : all) {
@@ -83,8 +83,8 @@ std::vector<float> channels_of(const JsonKeys& keys, const char* key, std::vecto
   return numbers;
 }
 
-/// Reads preprocessor_config.json: how pixels are scaled. Images of another size are resized there, and refused
-/// here.
+/// Reads preprocessor_config.json: how pixels are scaled. transformers resizes images of another size, and
+/// Sixfold refuses them.
 void read_processor(const fs::path& folder, ImageInput& image, Notes& notes) {
   const fs::path path = folder / "preprocessor_config.json";
   if (!fs::exists(path))
@@ -121,19 +121,19 @@ ImageInput vit_image(const JsonKeys& keys) {
           .class_token = true};
 }
 
-/// The settings that are the same in all models of the family.
+/// Sets the settings that are the same in all models of the family.
 void set_network(ModelConfig& c) {
-  const ModelConfig usual;
+  const ModelConfig defaults;
   c.decoder_layers = 0;
   c.preprocess = c.postprocess_top = {ProcessStep::norm};
   c.postprocess = {ProcessStep::dropout, ProcessStep::add};
   c.postprocess_embedding = {ProcessStep::dropout};
   c.positions = Positions::learned;
   c.max_positions = c.image.rows();
-  c.beyond_positions = usual.beyond_positions;
-  c.embedding_scale = usual.embedding_scale;
+  c.beyond_positions = defaults.beyond_positions;
+  c.embedding_scale = defaults.embedding_scale;
   c.attention_bias = c.feed_forward_bias = true;
-  c.output_bias = usual.output_bias;
+  c.output_bias = defaults.output_bias;
   c.tied_embeddings = TiedEmbeddings::none;
   c.activation_dropout = 0;
   c.source_vocab = ModelConfig::pixel_values;
@@ -192,7 +192,7 @@ void check_vit(const ExportSource& source) {
   need(!c.head.dense, "its head has another linear map (head.dense)");
 }
 
-/// The config of the model as it is there, which an import of it gives.
+/// The config of the exported model, which importing it gives.
 ModelConfig exported_vit_config(const ModelConfig& own) {
   ModelConfig c = own;
   set_network(c);

@@ -84,8 +84,8 @@ Entries read_json(const std::string& text, const std::string& path) {
 }  // namespace
 
 std::vector<std::string> parse_vocabulary(const std::string& text, const std::string& path) {
-  constexpr size_t largest = size_t{1} << 26;
-  require(text.size() <= largest, "{}: has {} bytes, which is too large for a vocabulary", path, text.size());
+  constexpr size_t max_bytes = size_t{1} << 26;
+  require(text.size() <= max_bytes, "{}: has {} bytes, which is too large for a vocabulary", path, text.size());
   const Entries entries = path.ends_with(".json") ? read_json(text, path) : read_yaml(text, path);
   require(!entries.empty(), "{}: the vocabulary is empty", path);
   std::vector<std::string> pieces(entries.size());
@@ -113,7 +113,7 @@ std::string vocabulary_json(const std::vector<std::string>& pieces) {
   return text + "\n}\n";
 }
 
-std::vector<std::string> fitted(std::vector<std::string> vocabulary, int64_t size) {
+std::vector<std::string> resized_vocabulary(std::vector<std::string> vocabulary, int64_t size) {
   for (auto id = static_cast<int64_t>(vocabulary.size()); id < size; ++id)
     vocabulary.push_back(fmt::format("<unused_{}>", id));
   vocabulary.resize(static_cast<size_t>(size));

@@ -19,7 +19,7 @@ std::string vocabulary_json(const std::vector<std::string>& pieces);
 
 /// The vocabulary truncated to `size`, the number of rows of an embedding, or padded to it with pieces that
 /// occur in no text.
-std::vector<std::string> fitted(std::vector<std::string> vocabulary, int64_t size);
+std::vector<std::string> resized_vocabulary(std::vector<std::string> vocabulary, int64_t size);
 
 /// The tokenizers of a model, joint if both are the same.
 Tokenizers make_tokenizer_pair(std::shared_ptr<const Tokenizer> source,

@@ -19,8 +19,8 @@ constexpr const char* no_answer = "\x01";
 SquadAnswers read_squad_answers(const std::string& path, InvalidUtf8 invalid) {
   SquadAnswers all;
   std::vector<std::vector<RightAnswer>> by_question;
-  for (QuestionedText& text : read_squad(path, RightAnswers::required, invalid))
-    for (AskedQuestion& question : text.questions) {
+  for (Passage& text : read_squad(path, RightAnswers::required, invalid))
+    for (PassageQuestion& question : text.questions) {
       all.ids.push_back(std::move(question.id));
       by_question.push_back(std::move(question.answers));
     }

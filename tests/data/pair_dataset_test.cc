@@ -91,7 +91,7 @@ TEST(PairDataset, SegmentsItsTextsAnew) {
     corpus.source.add(ids), corpus.target.add(tokenizers.target->encode(target[i]));
   }
   const TargetEnds ends{.start = -1, .eos = tokenizers.target->eos()};
-  const PairDataset data(corpus, tokenizers, ends, "", {}, {}, {.rate = 0.2, .longest = 100}),
+  const PairDataset data(corpus, tokenizers, ends, "", {}, {}, {.rate = 0.2, .max_tokens = 100}),
       plain(corpus, tokenizers, ends, ""), short_ones(corpus, tokenizers, ends, "", {}, {}, {.rate = 0.2});
   const auto batch_of = [](const PairDataset& from, int64_t sample, int64_t epoch) {
     BatchBuilder builder;

@@ -29,7 +29,7 @@ std::string answer(const std::string& text, int start) {
   return R"({"text": ")" + text + R"(", "answer_start": )" + std::to_string(start) + "}";
 }
 
-std::vector<QuestionedText> parse(const std::string& json, RightAnswers answers = RightAnswers::required) {
+std::vector<Passage> parse(const std::string& json, RightAnswers answers = RightAnswers::required) {
   return parse_squad(json, "dev.json", answers);
 }
 
@@ -46,7 +46,7 @@ TEST(Squad, IsRead) {
   ASSERT_EQ(texts.size(), 1u);
   EXPECT_EQ(texts[0].text, "Zo\u00eb lives in \u6771\u4eac.");
   ASSERT_EQ(texts[0].questions.size(), 2u);
-  const AskedQuestion& first = texts[0].questions[0];
+  const PassageQuestion& first = texts[0].questions[0];
   EXPECT_EQ(first.id, "a");
   EXPECT_EQ(first.text, "Where?");
   EXPECT_EQ(first.place, "dev.json: data[0].paragraphs[0].qas[0]");
@@ -102,10 +102,10 @@ class QuestionLines : public testing::Test {
     write_file_atomically(folder_ / name, text);
     return folder_ / name;
   }
-  static std::vector<QuestionedText> read(const Texts& files, InvalidUtf8 invalid = InvalidUtf8::error) {
+  static std::vector<Passage> read(const Texts& files, InvalidUtf8 invalid = InvalidUtf8::error) {
     QuestionReader reader(files, invalid);
-    std::vector<QuestionedText> all;
-    for (QuestionedText text; reader.next(text);) all.push_back(text);
+    std::vector<Passage> all;
+    for (Passage text; reader.next(text);) all.push_back(text);
     return all;
   }
   void expect_line_error(const std::string& text, const std::string& message) const {
@@ -153,7 +153,7 @@ TEST_F(QuestionLines, InvalidCharactersOfJsonAreReplaced) {
                                  "replace (in training data.invalid_utf8)"))
         << error_message([&] { read(invalid); });
   QuestionReader reader({path}, InvalidUtf8::replace);
-  QuestionedText text;
+  Passage text;
   EXPECT_TRUE(reader.next(text));
 }
 
@@ -192,7 +192,7 @@ TEST_F(QuestionLines, AreStoredWithTheirAnswers) {
     EXPECT_EQ(record.validation.documents, 1);
     EXPECT_EQ(record.training.tokens, 11 + 2 * 6);
     const IdSequences all = map_sequences(folder_ / "store", /*validation=*/false);
-    const StoredQuestionedText stored(all[0]);
+    const StoredPassage stored(all[0]);
     EXPECT_EQ(stored.text(), text);
     EXPECT_EQ(stored.located(), tokenizers.source->locate(text));
     ASSERT_EQ(stored.questions(), 2);

@@ -103,7 +103,7 @@ TEST_F(TmxTest, PairReaderReadsThemAmongOthers) {
   std::string source, target;
   ASSERT_TRUE(reader.next(source, target));
   EXPECT_EQ(reader.place(), name + ":4");
-  EXPECT_GT(reader.part_read(), 0.5);
+  EXPECT_GT(reader.fraction_read(), 0.5);
   ASSERT_TRUE(reader.next(source, target));
   EXPECT_EQ(reader.place(), (folder_ / "b.tsv") + ":1");
   expect_holds(error_message([&] { corpus_files({name}, "data.train", "en"); }), "data.target_language");

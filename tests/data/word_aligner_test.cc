@@ -64,7 +64,7 @@ TEST(WordAligner, FindsPermutations) {
 
 TEST(WordAligner, LeavesEmptyAndLongLinesAlone) {
   std::string many;
-  for (size_t i = 0; i <= WordAligner::most_words; ++i) many += "a ";
+  for (size_t i = 0; i <= WordAligner::max_words; ++i) many += "a ";
   const std::vector<WordLinks> found =
       align({{"a", "b", ""}, {"", "b", ""}, {"a", "", ""}, {many, "b", ""}, {"\xFF \xFE", "... !", ""}});
   ASSERT_EQ(found.size(), 5u);

@@ -13,10 +13,10 @@
 #include "base/json.h"
 #include "base/options.h"
 #include "data/corpus.h"
-#include "data/kept_text.h"
 #include "data/lines.h"
 #include "data/question_reader.h"
 #include "data/sequence_store.h"
+#include "data/stored_parallel_text.h"
 #include "data/tmx.h"
 #include "data/token_corpus.h"
 #include "families/gguf_tokenizer.h"
@@ -290,21 +290,20 @@ void question_answering_config(Bytes bytes) {
   question_answering_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
 }
 /// Every answer is where its text says.
-void expect_answers_in_text(const QuestionedText& one) {
-  for (const AskedQuestion& question : one.questions)
+void expect_answers_in_text(const Passage& one) {
+  for (const PassageQuestion& question : one.questions)
     for (const RightAnswer& answer : question.answers)
       if (answer.text.empty() || one.text.compare(answer.begin, answer.text.size(), answer.text) != 0)
         __builtin_trap();
 }
 void squad(Bytes bytes) {
   for (const RightAnswers answers : {RightAnswers::optional, RightAnswers::required})
-    for (const QuestionedText& one : parse_squad(text_of(bytes), "squad.json", answers))
-      expect_answers_in_text(one);
+    for (const Passage& one : parse_squad(text_of(bytes), "squad.json", answers)) expect_answers_in_text(one);
 }
 void question_lines(Bytes bytes) {
   const MemoryFile file(bytes);
   QuestionReader reader({file.path()}, InvalidUtf8::replace);
-  for (QuestionedText one; reader.next(one);) expect_answers_in_text(one);
+  for (Passage one; reader.next(one);) expect_answers_in_text(one);
 }
 void masked_language_model_config(Bytes bytes) {
   masked_language_model_options_of(parse_yaml_options(text_of(bytes), "config.yaml"), "config.yaml");
@@ -441,7 +440,7 @@ void sentences(Bytes bytes) {
   for (size_t i = 0; i < split.sentences.size(); ++i) together += split.sentences[i] + split.spaces[i + 1];
   if (together != text) __builtin_trap();
 }
-void kept_text(Bytes bytes) { parse_kept_text(text_of(bytes), "validation-text.json"); }
+void kept_text(Bytes bytes) { parse_stored_parallel_text(text_of(bytes), "validation-text.json"); }
 void token_store(Bytes bytes) {
   const MemoryFile ids(bytes.first(bytes.size() / 2)), offsets(bytes.subspan(bytes.size() / 2));
   const IdSequences sequences = IdSequences::map(ids.path(), offsets.path());

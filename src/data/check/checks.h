@@ -9,8 +9,8 @@
 #include "data/corpus.h"
 #include "text/tokenizers.h"
 
-// What is looked at before a training, by kind of data. Files that are not regular files are refused, as the
-// training refuses them (`require_regular_files`).
+// Checks of data before a training, by kind of data. Files that are not regular are refused, as training
+// refuses them (`require_regular_files`).
 
 namespace sixfold {
 
@@ -18,35 +18,37 @@ namespace sixfold {
 struct ParallelCheck {
   std::vector<CorpusFiles> train, valid, test;
   InvalidUtf8 invalid = InvalidUtf8::error;
-  PairLanguages languages;  ///< as they are declared; those not known are taken from names such as train.en
-  std::optional<Tokenizers> tokenizers;  ///< of the model, if they are there already
-  bool drops_repeats = false;            ///< training leaves out repeated pairs
-  double max_ratio = 0;  ///< training drops pairs with more tokens on one side, times; 0: no limit
-  int max_length = 0;    ///< training drops pairs with more tokens on a side; 0: no limit
+  PairLanguages languages;  ///< the declared languages; others are taken from names such as train.en
+  std::optional<Tokenizers> tokenizers;  ///< the tokenizers of the model, if they exist already
+  bool drops_repeats = false;            ///< whether training drops repeated pairs
+  /// Training drops pairs in which one side has more than this many times the tokens of the other; 0: no limit.
+  double max_ratio = 0;
+  int max_length = 0;                      ///< training drops pairs with more tokens on a side; 0: no limit
   const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
 };
 
-/// Reads the texts, at most the first 2 million pairs of the training text, and returns what a person should
-/// look at. All pairs are compared with each other by hashes; what takes longer is found in up to 20,000 of
-/// them, which are a function of the text. Statistics of fewer than 100 pairs say nothing and are left out.
-/// Throws as `PairReader`.
+/// Reads the texts, at most the first 2 million pairs of the training text, and returns the problems that the
+/// user should examine. All pairs are compared with each other by hashes. Slower checks use a sample of up to
+/// 20,000 pairs, which is a function of the text. Statistics of fewer than 100 pairs are not reliable and are
+/// left out. Throws as `PairReader`.
 std::vector<Finding> check_parallel(const ParallelCheck& check);
 
 /// What is to be checked before a classifier of texts is trained: files as `LabelledReader` reads them.
 struct LabelledCheck {
   std::vector<std::string> train, valid, test;
   InvalidUtf8 invalid = InvalidUtf8::error;
-  bool weighted = false;                   ///< classes have weights, so that rare ones count
+  bool weighted = false;  ///< whether classes have weights, so that rare classes are not neglected
   const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
 };
 
-/// As `check_parallel`, of texts with labels. Throws as `LabelledReader`.
+/// As `check_parallel`, for texts with labels. Throws as `LabelledReader`.
 std::vector<Finding> check_labelled(const LabelledCheck& check);
 
-/// The same before a classifier of images is trained: pairs of files of images and labels. Each image is read.
+/// What is to be checked before a classifier of images is trained: pairs of files of images and labels. Each
+/// image is read.
 struct ImageCheck {
   std::vector<std::string> train, valid, test;
-  std::vector<std::string> names;  ///< of the numbers in IDX files
+  std::vector<std::string> names;  ///< the names of the numbers in IDX files
   bool weighted = false;           ///< as in `LabelledCheck`
   const std::atomic<int>* stop = nullptr;
 };
@@ -54,19 +56,19 @@ struct ImageCheck {
 /// Finds images of other sizes than the first, damaged ones, and what is wrong with the labels. Throws as
 /// `ImageReader` and `LabelReader`.
 std::vector<Finding> check_images(const ImageCheck& check);
-/// The same of pairs of files of images and captions.
+/// As `check_images`, for pairs of files of images and captions.
 std::vector<Finding> check_captions(const ImageCheck& check);
 
-/// The same before a model of text without labels is trained; each line is a text.
+/// What is to be checked before a model is trained on text without labels. Each line is a text.
 struct TextCheck {
   std::vector<std::string> train, valid, test;
   InvalidUtf8 invalid = InvalidUtf8::error;
   const std::atomic<int>* stop = nullptr;
 };
 
-/// Throws as `LineReader`.
+/// Checks each line as a text. Throws as `LineReader`.
 std::vector<Finding> check_text(const TextCheck& check);
-/// The same of the texts of files as `QuestionReader` reads them, and throws as it.
+/// As `check_text`, for the texts of files that `QuestionReader` reads. Throws as `QuestionReader`.
 std::vector<Finding> check_questions(const TextCheck& check);
 
 }  // namespace sixfold

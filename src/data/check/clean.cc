@@ -31,7 +31,7 @@ bool applies(const CleanOptions& options, std::string_view rule) {
   return std::ranges::find(options.keep, rule) == options.keep.end();
 }
 
-/// A pair that was read. `rule` is set where it has no text to judge.
+/// Reads a pair. `rule` is set if the pair is dropped because it has no valid text. Returns false at the end.
 bool read_pair(PairReader& reader, const CleanOptions& options, CleanedPair& pair) {
   if (!reader.next_of_all(pair.lines.first, pair.lines.second, pair.rule)) return false;
   pair.is_mended = false;
@@ -45,48 +45,48 @@ bool read_pair(PairReader& reader, const CleanOptions& options, CleanedPair& pai
   return true;
 }
 
-/// The hash by which a pair is compared with earlier ones. Near duplicates are compared by their letters, but
-/// lines with faults of their own, which will be dropped, as they are: the next pair without faults is then
-/// kept.
-uint64_t hash_of_pair(const LinePair& pair, bool near) {
+/// The hash by which a pair is compared with earlier ones. With `by_letters`, only letters are compared. Lines
+/// with faults are compared exactly, since they will be dropped, and the next pair with the same letters and
+/// without faults must be kept.
+uint64_t hash_of_pair(const LinePair& pair, bool by_letters) {
   const auto hash = [](const std::string& text, uint64_t seed) {
     return hash_of(std::as_bytes(std::span(text)), seed);
   };
   const auto has_fault = [](const std::string& line) {
     return has_mojibake(line) || is_decomposed(line) || has_odd_space(line);
   };
-  if (near && !has_fault(pair.first) && !has_fault(pair.second)) {
-    const std::string source = letters_of(as_compared(pair.first)),
-                      target = letters_of(as_compared(pair.second));
+  if (by_letters && !has_fault(pair.first) && !has_fault(pair.second)) {
+    const std::string source = letters_of(comparison_form(pair.first)),
+                      target = letters_of(comparison_form(pair.second));
     if (!source.empty() && !target.empty()) return hash(target, hash(source, 1));
   }
   return hash(pair.second, hash(pair.first, 0));
 }
 
-/// What was learned of a text in the first pass.
+/// The results of the first pass over a text.
 struct KnownText {
   SurveyedText survey;
-  UsualPairs usual;
-  int64_t pairs;  ///< with those that are dropped unseen
+  PairStatistics statistics;
+  int64_t pairs;  ///< all pairs, also those that `PairReader` drops
 };
 
 /// The first pass over all texts.
 class FirstPass {
  public:
   FirstPass(const std::vector<CorpusFiles>& files, const CleanOptions& options) {
-    constexpr size_t sampled_bytes = 32 << 20, fewest_sampled_bytes = 1 << 20;
+    constexpr size_t sampled_bytes = 32 << 20, min_sampled_bytes = 1 << 20;
     RepeatFinder repeats(temporary_folder());
-    TextSurvey survey({.most_lines = std::numeric_limits<int64_t>::max(),
+    TextSurvey survey({.max_lines = std::numeric_limits<int64_t>::max(),
                        .is_compared = false,
-                       .most_sampled = 50'000,
-                       .most_sampled_bytes = std::max(sampled_bytes / files.size(), fewest_sampled_bytes),
+                       .max_sampled = 50'000,
+                       .max_sampled_bytes = std::max(sampled_bytes / files.size(), min_sampled_bytes),
                        .stop = options.stop});
     ReadingProgress progress("reading the text");
     for (const CorpusFiles& text : files) {
       PairReader reader({text}, options.invalid);
       const auto next = [&](LinePair& lines) {
         for (CleanedPair pair; read_pair(reader, options, pair);) {
-          progress.tell([&] { return reader.part_read(); });
+          progress.update([&] { return reader.fraction_read(); });
           repeats.add(hash_of_pair(pair.lines, options.near_duplicates));
           if (!pair.rule.empty()) continue;
           lines = std::move(pair.lines);
@@ -94,10 +94,11 @@ class FirstPass {
         }
         return false;
       };
-      SurveyedText found = survey.read(name_of(text), true, next, [&] { return reader.place(); });
-      UsualPairs usual(found.sampled_lines(), texts_.empty() ? declared_languages(options.languages, text)
-                                                             : texts_[0].usual.languages());
-      texts_.push_back({std::move(found), std::move(usual), reader.report().read});
+      SurveyedText survey_of_text = survey.read(name_of(text), true, next, [&] { return reader.place(); });
+      PairStatistics statistics(
+          survey_of_text.sampled_lines(),
+          texts_.empty() ? declared_languages(options.languages, text) : texts_[0].statistics.languages());
+      texts_.push_back({std::move(survey_of_text), std::move(statistics), reader.report().read});
       pairs_ += reader.report().read;
     }
     if (applies(options, languages_mixed)) require_expected_languages();
@@ -115,7 +116,7 @@ class FirstPass {
   void require_expected_languages() {
     std::vector<Finding> findings;
     for (KnownText& text : texts_)
-      find_languages(text.survey, text.usual.found(), texts_[0].usual.languages(), findings);
+      find_languages(text.survey, text.statistics.detected(), texts_[0].statistics.languages(), findings);
     require(findings.empty(), "{}, or keep all with --keep {}", findings.empty() ? "" : findings[0].text,
             languages_mixed);
   }
@@ -125,22 +126,23 @@ class FirstPass {
   int64_t pairs_ = 0;
 };
 
-/// The rules of one text.
-class PairJudge {
+/// Applies the rules to the pairs of one text.
+class PairFilter {
  public:
-  PairJudge(const KnownText& text, const CleanOptions& options, ThreadPool& threads) : usual_(text.usual) {
+  PairFilter(const KnownText& text, const CleanOptions& options, ThreadPool& threads)
+      : statistics_(text.statistics) {
     for (const PairFault& fault : pair_faults())
       if (applies(options, fault.id)) faults_.push_back(&fault);
-    if (applies(options, truncated)) cuts_ = cuts_of(text.survey);
+    if (applies(options, truncated)) cuts_ = find_cut_lengths(text.survey);
     if (!applies(options, targets_shuffled)) return;
     std::vector<LinePair> sample;
-    for (const PlacedPair& pair : text.survey.sample)
+    for (const LocatedPair& pair : text.survey.sample)
       if (options.stop && options.stop->load() != 0)
         throw Cancelled();
       else if (rule_of(pair.lines).empty())
         sample.push_back(pair.lines);
     shuffled_.emplace(sample, threads, options.stop);
-    if (shuffled_->learned()) return;
+    if (shuffled_->has_learned()) return;
     log_warning("{}: {} is not applied: what words stand for could not be learned from this text",
                 text.survey.key, targets_shuffled);
     shuffled_.reset();
@@ -149,14 +151,14 @@ class PairJudge {
   /// The first rule by which a pair is dropped; empty if there is none.
   std::string_view rule_of(const LinePair& pair) const {
     for (const PairFault* fault : faults_)
-      if (fault->of(pair, usual_)) return fault->id;
+      if (fault->applies(pair, statistics_)) return fault->id;
     for (const CutLength& cut : cuts_)
       if (cut.is_cut(pair)) return truncated;
-    return shuffled_ && shuffled_->contain(pair) ? targets_shuffled : std::string_view();
+    return shuffled_ && shuffled_->is_shuffled(pair) ? targets_shuffled : std::string_view();
   }
 
  private:
-  const UsualPairs& usual_;
+  const PairStatistics& statistics_;
   std::vector<const PairFault*> faults_;
   std::vector<CutLength> cuts_;
   std::optional<ShuffledTargets> shuffled_;
@@ -172,10 +174,10 @@ void require_known(const std::vector<CorpusFiles>& files, const CleanOptions& op
   for (const std::string& rule : options.keep)
     require(std::ranges::find(names, rule) != names.end(), "'{}': is not a rule that can be left out{}", rule,
             suggestion(rule, names));
-  constexpr int64_t most_parts = 1'000'000;
-  require(1 <= options.part && options.part <= options.parts && options.parts <= most_parts,
+  constexpr int64_t max_parts = 1'000'000;
+  require(1 <= options.part && options.part <= options.parts && options.parts <= max_parts,
           "there is no part {} of {}; number them from 1, at most {} of them", options.part, options.parts,
-          most_parts);
+          max_parts);
 }
 
 }  // namespace
@@ -201,19 +203,19 @@ CleanReport clean_corpus(const std::vector<CorpusFiles>& files, const CleanOptio
   require(!files.empty(), "no text files are given");
   require_known(files, options);
   const FirstPass first(files, options);
-  const auto border = [&](int64_t part) { return first.pairs() * part / options.parts; };
-  const int64_t begin = border(options.part - 1), end = border(options.part);
+  const auto first_pair_of = [&](int64_t part) { return first.pairs() * part / options.parts; };
+  const int64_t begin = first_pair_of(options.part - 1), end = first_pair_of(options.part);
   ThreadPool threads(options.threads);
   ReadingProgress progress("cleaning the text");
   CleanReport report;
   for (const std::string_view rule : clean_rules()) report.dropped.emplace_back(rule, 0);
   for (size_t t = 0, next = 0; t < files.size(); ++t) {
     const KnownText& text = first.text(t);
-    auto index = static_cast<int64_t>(next);  // of the next pair among those of all texts
+    auto index = static_cast<int64_t>(next);  // index of the next pair among those of all texts
     next += static_cast<size_t>(text.pairs);
     if (static_cast<int64_t>(next) <= begin || index >= end) continue;
     log_info("{}: learning what is usual from {}", text.survey.key, counted(text.survey.sample.size(), "pair"));
-    const PairJudge judge(text, options, threads);
+    const PairFilter filter(text, options, threads);
     PairReader reader({files[t]}, options.invalid);
     const int64_t last = std::min(end, static_cast<int64_t>(next));
     while (index < last) {
@@ -232,10 +234,10 @@ CleanReport clean_corpus(const std::vector<CorpusFiles>& files, const CleanOptio
         if (options.stop && options.stop->load() != 0) throw Cancelled();
         const auto from = static_cast<size_t>(task) * task_pairs;
         for (size_t i = from; i < std::min(from + task_pairs, block.size()); ++i)
-          if (block[i].rule.empty()) block[i].rule = judge.rule_of(block[i].lines);
+          if (block[i].rule.empty()) block[i].rule = filter.rule_of(block[i].lines);
       });
       for (const CleanedPair& pair : block) {
-        progress.tell([&] { return share_of(index - begin, end - begin); });
+        progress.update([&] { return share_of(index - begin, end - begin); });
         ++report.read;
         report.kept += pair.rule.empty();
         report.mended += pair.rule.empty() && pair.is_mended;

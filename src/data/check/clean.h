@@ -15,17 +15,18 @@ namespace sixfold {
 /// How parallel texts are cleaned.
 struct CleanOptions {
   InvalidUtf8 invalid = InvalidUtf8::replace;
-  /// Those that are not given are taken from names such as train.en, or else are those of most of the text.
+  /// Languages that are not given are taken from names such as train.en, or else detected in the text.
   PairLanguages languages;
-  std::vector<std::string> keep;  ///< rules (`clean_rules`) that are not applied
-  bool near_duplicates = false;   ///< also drop pairs with the letters of an earlier one, whatever their case
-  bool mend = false;              ///< mend lines where nothing is lost by it (`mended`), before they are judged
-  int64_t part = 1, parts = 1;    ///< the part that is cleaned: as many pairs as others have, in order
-  int threads = 1;                ///< does not affect the result
+  std::vector<std::string> keep;  ///< names of rules (`clean_rules`) that are not applied
+  bool near_duplicates = false;   ///< also drop pairs with the same letters as an earlier pair, ignoring case
+  bool mend = false;              ///< repair lines without loss (`mended`) before the rules are applied
+  /// The part that is cleaned, from 1, of `parts` consecutive parts with about as many pairs each.
+  int64_t part = 1, parts = 1;
+  int threads = 1;                         ///< does not affect the result
   const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
 };
 
-/// A pair of a text that is cleaned.
+/// A pair of a text that is being cleaned.
 struct CleanedPair {
   LinePair lines;
   std::string place;      ///< "train.en:17"
@@ -35,23 +36,25 @@ struct CleanedPair {
 
 /// What was done with the pairs of a part.
 struct CleanReport {
-  int64_t read = 0, kept = 0, mended = 0;                     ///< `mended` of those that were kept
+  int64_t read = 0, kept = 0, mended = 0;                     ///< `mended` counts only pairs that were kept
   std::vector<std::pair<std::string_view, int64_t>> dropped;  ///< by rule, in the order of the rules
 };
-/// The report as an object of JSON, with "dropped" as an object of its own.
+/// The report as a JSON object, with "dropped" as a nested object.
 std::string to_json_text(const CleanReport& report);
 
-/// The rules by which pairs are dropped, in the order in which they are asked. The first two always are.
+/// The rules by which pairs are dropped, in the order in which they are applied. The first two are always
+/// applied.
 std::vector<std::string_view> clean_rules();
 
-/// Cleans texts, which are read twice: once to find duplicates (also of an earlier text) and to take a sample
-/// of each text, from which is learned what is usual in it, and once to judge the pairs. `take` gets each pair
-/// of the part, in order, with the number of its text. Which are kept is a function of the text and of the
-/// options but for the part and the threads: the parts, one after the other, are the whole.
+/// Cleans texts. They are read twice: first to find duplicates (also of pairs in an earlier text) and to learn
+/// the statistics of each text from a sample, then to apply the rules to the pairs. `take` receives each pair
+/// of the part, in order, with the index of its text. Which pairs are kept depends only on the texts and on the
+/// options other than part and threads: the concatenation of all parts is the result of cleaning the texts as a
+/// whole.
 ///
-/// Memory is bounded: some hundred megabytes, and a bit for each pair; a temporary file has 8 bytes for each.
-/// Throws as `PairReader`; an input error for an unknown rule or language, files that can't be read twice or
-/// change meanwhile, and texts in other languages than expected.
+/// Memory is bounded: a few hundred megabytes, and one bit for each pair. A temporary file needs 8 bytes for
+/// each pair. Throws as `PairReader`; an input error for an unknown rule or language, files that can't be read
+/// twice or change meanwhile, and texts in other languages than expected.
 CleanReport clean_corpus(const std::vector<CorpusFiles>& files, const CleanOptions& options,
                          const std::function<void(size_t text, const CleanedPair& pair)>& take);
 

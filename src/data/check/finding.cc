@@ -9,14 +9,14 @@
 namespace sixfold {
 
 std::string as_example(std::string_view text) {
-  constexpr int64_t most_characters = 120;
+  constexpr int64_t max_characters = 120;
   std::string example = one_line(replace_invalid_utf8(text));
   for (char& c : example)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   int64_t characters = 0;
   for (size_t i = 0; i < example.size(); ++i) {
     const bool begins = (static_cast<unsigned char>(example[i]) & 0xC0) != 0x80;
-    if (begins && ++characters > most_characters) return example.substr(0, i) + "...";
+    if (begins && ++characters > max_characters) return example.substr(0, i) + "...";
   }
   return example;
 }

@@ -10,10 +10,10 @@
 
 namespace sixfold {
 
-/// How bad it is what a check has found.
+/// How serious the problem is that a check has found.
 enum class Severity {
-  warning,  ///< training will learn less than it could, or a figure will say less than it seems to
-  error,    ///< training can't learn what is meant
+  warning,  ///< the model will learn less than it could, or a score will be misleading
+  error,    ///< the model can't learn its task from these data
 };
 
 template <>
@@ -22,22 +22,22 @@ struct EnumNames<Severity> {
                                                                     {Severity::error, "error"}};
 };
 
-/// Something in the data or the settings of a run that a person should look at before it starts.
+/// A problem in the data or the settings of a run that the user should examine before the run starts.
 struct Finding {
   std::string id;  ///< its kind, for scripts: "languages-swapped"
   Severity severity = Severity::warning;
   std::string text;                   ///< what was found and where, why it matters, and what to do about it
-  std::vector<std::string> examples;  ///< at most `most_examples`: "train.en:17: A dog runs. | Ein Hund läuft."
+  std::vector<std::string> examples;  ///< at most `max_examples`: "train.en:17: A dog runs. | Ein Hund läuft."
 };
 
-inline constexpr size_t most_examples = 3;
+inline constexpr size_t max_examples = 3;
 
-/// A text in one line of an example: at most 120 characters, without control characters.
+/// A text as one line of an example: at most 120 characters, without control characters.
 std::string as_example(std::string_view text);
 
 /// A list of objects with the members of a finding.
 std::string to_json_text(std::span<const Finding> findings);
-/// The findings for people, one paragraph each.
+/// The findings as human-readable text, one paragraph each.
 std::string to_text(std::span<const Finding> findings);
 
 }  // namespace sixfold

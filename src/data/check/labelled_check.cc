@@ -36,14 +36,14 @@ struct Labels {
 };
 
 void find_unbalanced(const Labels& train, bool weighted, std::vector<Finding>& findings) {
-  constexpr int64_t most_times = 20;
-  if (train.samples < fewest_checked || train.labels.size() < 2 || weighted) return;
+  constexpr int64_t max_ratio = 20;
+  if (train.samples < min_checked_lines || train.labels.size() < 2 || weighted) return;
   const auto count = [](const auto& one) { return one.second.count; };
   const auto [rarest, commonest] = std::ranges::minmax_element(train.labels, {}, count);
-  if (commonest->second.count < most_times * rarest->second.count) return;
+  if (commonest->second.count < max_ratio * rarest->second.count) return;
   std::vector<std::string> examples;
   for (const auto& [label, one] : train.labels)
-    if (commonest->second.count >= most_times * one.count && examples.size() < most_examples)
+    if (commonest->second.count >= max_ratio * one.count && examples.size() < max_examples)
       examples.push_back(fmt::format("{}: {}", as_example(label), counted(one.count, "sample")));
   findings.push_back(
       {"labels-unbalanced", Severity::warning,
@@ -61,8 +61,7 @@ void find_unseen(const Labels& train, const Labels& other, std::vector<Finding>&
   for (const auto& [label, one] : other.labels) {
     if (train.labels.contains(label)) continue;
     count += one.count;
-    if (examples.size() < most_examples)
-      examples.push_back(fmt::format("{}: {}", one.first, as_example(label)));
+    if (examples.size() < max_examples) examples.push_back(fmt::format("{}: {}", one.first, as_example(label)));
   }
   if (count == 0) return;
   findings.push_back(
@@ -73,20 +72,21 @@ void find_unseen(const Labels& train, const Labels& other, std::vector<Finding>&
        std::move(examples)});
 }
 
-/// Texts that stand in the training data with two labels.
+/// Finds texts that occur in the training data with two labels.
 void find_contradictions(const SurveyedText& text, std::vector<Finding>& findings) {
   constexpr double tolerated = 0.01;
-  std::map<std::string, const PlacedPair*> seen;
+  std::map<std::string, const LocatedPair*> seen;
   int64_t count = 0;
   std::vector<std::string> examples;
-  for (const PlacedPair& sample : text.sample) {
-    const auto [other, is_new] = seen.try_emplace(as_compared(sample.lines.first), &sample);
+  for (const LocatedPair& sample : text.sample) {
+    const auto [other, is_new] = seen.try_emplace(comparison_form(sample.lines.first), &sample);
     if (is_new || other->second->lines.second == sample.lines.second) continue;
     ++count;
-    if (examples.size() < most_examples)
+    if (examples.size() < max_examples)
       examples.push_back(fmt::format("{} | and {}", sample.example(), other->second->lines.second));
   }
-  if (std::ssize(text.sample) < fewest_checked || share_of(count, std::ssize(text.sample)) <= tolerated) return;
+  if (std::ssize(text.sample) < min_checked_lines || share_of(count, std::ssize(text.sample)) <= tolerated)
+    return;
   findings.push_back(
       {"labels-contradict", Severity::warning,
        fmt::format("{}: {} have another label than the same text elsewhere. A model can't learn both. Decide "
@@ -95,15 +95,16 @@ void find_contradictions(const SurveyedText& text, std::vector<Finding>& finding
        std::move(examples)});
 }
 
-/// What is found in the lines of any text. `whole_texts`: a line is a text, so that its ends matter.
+/// Finds the faults of the lines of any text. `whole_texts`: each line is a whole text, so that spaces at its
+/// ends are faults.
 void find_in_lines(const std::vector<SurveyedText>& texts, bool whole_texts, std::vector<Finding>& findings) {
-  std::vector<LinePair> sources;  // what stands beside a text, a label, is none of its faults
+  std::vector<LinePair> sources;  // without the labels, which are not checked for faults
   for (LinePair& pair : texts[0].sampled_lines()) sources.push_back({std::move(pair.first), ""});
-  const UsualPairs usual(sources, {});
+  const PairStatistics statistics(sources, {});
   for (const SurveyedText& text : texts) {
     SurveyedText alone = text;
-    for (PlacedPair& pair : alone.sample) pair.lines.second.clear();
-    find_faults(alone, usual, whole_texts ? FaultScope::text : FaultScope::line, findings);
+    for (LocatedPair& pair : alone.sample) pair.lines.second.clear();
+    find_faults(alone, statistics, whole_texts ? FaultScope::text : FaultScope::line, findings);
   }
 }
 
@@ -114,7 +115,7 @@ struct Part {
   bool is_training = false;
 };
 
-/// Calls `use` with each part of a check that has files; errors of test data are findings.
+/// Calls `use` with each part of a check that has files. Errors in test data become findings.
 template <class Check, class Use>
 void each_part(const Check& check, std::vector<Finding>& findings, const Use& use) {
   const auto read = [&](const Part& part) {
@@ -136,14 +137,16 @@ SurveyedText survey(TextSurvey& all, const Part& part, InvalidUtf8 invalid, Labe
     return true;
   };
   SurveyedText text = all.read(part.key, part.is_training, next, place);
-  for (LinePair pair; next(pair);) continue;  // labels count to the end
+  // Labels are counted in all lines, also in those after the end of the survey.
+  for (LinePair pair; next(pair);) continue;
   return text;
 }
 
-/// The images of a part: those that can't be used are found, the others are counted by label.
+/// Reads the images of the parts. Images that can't be used become findings, and the others are counted by
+/// label.
 class ImageSurvey {
  public:
-  /// `texts`: what belongs to the images, whose kinds are counted if they are labels.
+  /// `texts`: the texts of the images, which are counted if they are labels.
   ImageSurvey(const ImageCheck& check, ImageTexts texts) : check_(check), texts_(std::move(texts)) {}
 
   Labels read(const Part& part) {
@@ -156,18 +159,18 @@ class ImageSurvey {
       std::string label;
       while (const auto item = images.next()) {
         if (check_.stop && check_.stop->load() != 0) throw Cancelled();
-        if (!next_text(label)) break;  // training says that there are too few
+        if (!next_text(label)) break;  // training will report that there are too few
         if (texts_.name == "label") labels.add(label, [&] { return item->place; });
         if (item->error) {
           ++damaged;
-          if (damaged_examples.size() < most_examples) damaged_examples.push_back(as_example(*item->error));
+          if (damaged_examples.size() < max_examples) damaged_examples.push_back(as_example(*item->error));
           continue;
         }
         const ImageSize& size = item->image.size;
         if (!size_) size_ = size;
         if (size == *size_) continue;
         ++other;
-        if (other_examples.size() < most_examples)
+        if (other_examples.size() < max_examples)
           other_examples.push_back(fmt::format("{}: {}", item->place, size.describe()));
       }
     }
@@ -235,8 +238,8 @@ std::vector<Finding> check_captions(const ImageCheck& check) {
 }
 
 std::vector<Finding> check_text(const TextCheck& check) {
-  constexpr size_t shortest = 40;  // bytes; shorter lines are repeated in any text
-  TextSurvey all({.unit = "line", .shortest_compared = shortest, .stop = check.stop});
+  constexpr size_t shortest = 40;  // bytes; shorter lines occur repeatedly in any text
+  TextSurvey all({.unit = "line", .min_compared_bytes = shortest, .stop = check.stop});
   std::vector<SurveyedText> texts;
   std::vector<Finding> findings;
   each_part(check, findings, [&](const Part& part) {
@@ -265,7 +268,7 @@ std::vector<Finding> check_questions(const TextCheck& check) {
   std::vector<Finding> findings;
   each_part(check, findings, [&](const Part& part) {
     QuestionReader reader(part.files, check.invalid);
-    QuestionedText one;
+    Passage one;
     int64_t count = 0;
     const auto next = [&](LinePair& pair) {
       if (!reader.next(one)) return false;

@@ -14,7 +14,7 @@
 namespace sixfold {
 namespace {
 
-/// Calls `use` with each character of valid UTF-8. Ends where `use` returns true, and says whether it did.
+/// Calls `use` with each character of valid UTF-8 until it returns true. Returns whether it did.
 template <class Use>
 bool any_character(std::string_view text, const Use& use) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
@@ -27,7 +27,8 @@ bool any_character(std::string_view text, const Use& use) {
   return false;
 }
 
-/// The byte that is this character in Windows-1252, or in Latin-1 where that has no character for it; -1: none.
+/// The byte of a character in Windows-1252, or in Latin-1 for bytes that Windows-1252 leaves undefined; -1 if
+/// there is none.
 int as_single_byte(UChar32 c) {
   static constexpr char16_t specials[] = {0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
                                           0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0,      0x017D, 0,
@@ -71,9 +72,12 @@ bool may_follow_no_break(UChar32 c) {
 }  // namespace
 
 bool has_mojibake(std::string_view line) {
-  int first = 0, second = 0, left = 0;  // of the sequence of bytes of one character that has begun
-  int in_sequence = 0, sequences = 0;   // characters that are bytes of whole sequences
-  int beyond_ascii = 0, in_whole = 0;
+  // The first two bytes of the UTF-8 sequence that has begun, and the number of bytes that are left.
+  int first = 0, second = 0, left = 0;
+  // The characters of the current sequence, and the number of complete sequences.
+  int in_sequence = 0, sequences = 0;
+  // All characters beyond ASCII, and those in complete sequences.
+  int beyond_ascii = 0, in_sequences = 0;
   const bool sure = any_character(line, [&](UChar32 c) {
     if (c == 0xFFFD) return true;
     const int byte = as_single_byte(c);
@@ -82,7 +86,7 @@ bool has_mojibake(std::string_view line) {
       if (++in_sequence == 2) second = byte;
       if (--left > 0) return false;
       ++sequences;
-      in_whole += in_sequence;
+      in_sequences += in_sequence;
       // 'Ã' and 'Â' stand for Latin letters, 'â€' and 'â‚' for quotes, dashes and signs.
       return first == 0xC2 || first == 0xC3 || (first == 0xE2 && (second == 0x80 || second == 0x82));
     }
@@ -91,8 +95,9 @@ bool has_mojibake(std::string_view line) {
     left = byte < 0xC2 || byte >= 0xF5 ? 0 : byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
     return false;
   });
-  // Other scripts are many sequences. A letter before a quote or a no-break space looks like one, too.
-  return sure || (sequences >= 3 && 5 * in_whole >= 4 * beyond_ascii);
+  // Mojibake of other scripts consists of many sequences. A single one may be correct text: a letter before a
+  // quote or a no-break space.
+  return sure || (sequences >= 3 && 5 * in_sequences >= 4 * beyond_ascii);
 }
 
 bool is_decomposed(std::string_view line) {
@@ -104,20 +109,21 @@ bool is_decomposed(std::string_view line) {
 }
 
 bool has_odd_space(std::string_view line) {
-  UChar32 before = ' ';      // so that a space at the beginning is the second one
-  bool free_before = false;  // a no-break space after a letter, which what follows must ask for
+  UChar32 before = ' ';  // so that a space at the beginning counts as a second space
+  // A no-break space after a letter, which only the next character may justify.
+  bool unjustified_before = false;
   const bool odd = any_character(line, [&](UChar32 c) {
-    if (free_before && !may_follow_no_break(c)) return true;
-    free_before = is_no_break(c) && !may_follow_no_break(before);
+    if (unjustified_before && !may_follow_no_break(c)) return true;
+    unjustified_before = is_no_break(c) && !may_follow_no_break(before);
     if (c == ' ' && (before == ' ' || is_no_break(before))) return true;
     before = c;
     const auto type = u_charType(c);
     const bool joins = c == 0x200C || c == 0x200D ||
-                       (c >= 0xE0020 && c <= 0xE007F);  // which Persian, Indic scripts and emoji need
+                       (c >= 0xE0020 && c <= 0xE007F);  // needed in Persian, Indic scripts and emoji
     return type == U_CONTROL_CHAR || (type == U_FORMAT_CHAR && !joins) || type == U_LINE_SEPARATOR ||
            type == U_PARAGRAPH_SEPARATOR;
   });
-  return odd || free_before || (!line.empty() && before == ' ');
+  return odd || unjustified_before || (!line.empty() && before == ' ');
 }
 
 std::string mended(std::string_view line) {

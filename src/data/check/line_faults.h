@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-// Faults of one line of text, whatever stands beside it. All text is valid UTF-8.
+// Faults of a single line of text, without regard to the other side of its pair. All text must be valid UTF-8.
 
 namespace sixfold {
 
@@ -15,22 +15,23 @@ bool has_mojibake(std::string_view line);
 /// Whether a line is not in the normal form NFC of Unicode: "ä" as the two characters "a" and U+0308.
 bool is_decomposed(std::string_view line);
 
-/// Whether a line has white space that is no part of its text: spaces at its ends, two in a row, tabs, no-break
-/// spaces that no punctuation or number asks for, characters without width, or control characters.
+/// Whether a line has white space that does not belong to its text: spaces at its ends, two in a row, tabs,
+/// no-break spaces that are not beside punctuation or a number, characters without width, or control
+/// characters.
 bool has_odd_space(std::string_view line);
 
-/// The line without those of the faults above that can be undone: text that was decoded in the wrong way is
-/// decoded again, where all of it then is valid; a line that is not composed, or has odd spaces, is read as a
-/// source is (`read_text`). A line without such faults is returned as it is.
+/// The line with those of the faults above repaired that can be repaired. Text that was decoded in the wrong
+/// way is decoded again if all of it is valid then. A line that is not in NFC or has odd spaces is normalised
+/// like a source (`read_text`). A line without such faults is returned unchanged.
 std::string mended(std::string_view line);
 
-/// The scripts of the letters of a text. Those that are written together are one: Han, Hiragana, Katakana and
-/// Hangul.
+/// Counts the letters of a text by script. Han, Hiragana, Katakana and Hangul count as one script, since they
+/// are mixed in texts.
 class ScriptCounts {
  public:
   /// Counts the letters of a line.
   void add(std::string_view line);
-  /// The script with most letters, by its number in ICU; -1: there are none.
+  /// The script with the most letters, by its number in ICU; -1 if there are no letters.
   int commonest() const;
   int64_t letters() const { return letters_; }
   int64_t of(int script) const { return counts_[static_cast<size_t>(script)]; }
@@ -40,8 +41,8 @@ class ScriptCounts {
   int64_t letters_ = 0;
 };
 
-/// Whether a word of a line has letters of two alphabets, Latin, Greek or Cyrillic, as where "a" is the
-/// Cyrillic letter that looks like it.
+/// Whether a word of a line mixes letters of two alphabets of Latin, Greek and Cyrillic, for example because
+/// its "a" is the Cyrillic letter of the same shape.
 bool mixes_alphabets(std::string_view line);
 
 }  // namespace sixfold

@@ -17,14 +17,14 @@ namespace sixfold {
 namespace {
 
 double log_ratio(const LinePair& pair) {
-  constexpr double smoothing = 5;  // characters; short lines differ more
+  constexpr double smoothing = 5;  // in characters, since the ratios of short lines vary more
   return std::log((static_cast<double>(count_characters(pair.second)) + smoothing) /
                   (static_cast<double>(count_characters(pair.first)) + smoothing));
 }
 
-/// The language of most blocks of some lines; empty if none has most of them.
+/// The language of the majority of the blocks of text in a sample; empty if there is no majority.
 std::string language_of(std::span<const LinePair> sample, std::string LinePair::*side) {
-  constexpr size_t block_bytes = 300, most_blocks = 400;
+  constexpr size_t block_bytes = 300, max_blocks = 400;
   std::map<std::string, int> votes;
   int all = 0;
   std::string block;
@@ -34,14 +34,14 @@ std::string language_of(std::span<const LinePair> sample, std::string LinePair::
     if (const LanguageShares found = find_languages(block); !found.languages.empty())
       ++votes[found.languages[0].code], ++all;
     block.clear();
-    if (static_cast<size_t>(all) == most_blocks) break;
+    if (static_cast<size_t>(all) == max_blocks) break;
   }
   if (all == 0) {
     const LanguageShares found = find_languages(block);
     return found.sure && !found.languages.empty() ? found.languages[0].code : "";
   }
-  const auto most = std::ranges::max_element(votes, {}, [](const auto& one) { return one.second; });
-  return 2 * most->second > all ? most->first : "";
+  const auto most_frequent = std::ranges::max_element(votes, {}, [](const auto& one) { return one.second; });
+  return 2 * most_frequent->second > all ? most_frequent->first : "";
 }
 
 int script_of(std::span<const LinePair> sample, std::string LinePair::*side) {
@@ -50,20 +50,20 @@ int script_of(std::span<const LinePair> sample, std::string LinePair::*side) {
   return counts.commonest();
 }
 
-/// Whether a line is surely in another language than `expected`, although CLD2 is told of that: of shorter
-/// lines, only that of the other side is believed.
-bool is_foreign(const std::string& line, const std::string& expected, const std::string& other) {
-  constexpr size_t shortest = 25, long_enough = 40;  // bytes
-  if (expected.empty() || line.size() < shortest) return false;
+/// Whether a line is certainly in another language than `expected`, which CLD2 gets as a hint. For short lines,
+/// only the language of the other side of the pair is believed.
+bool is_foreign(const std::string& line, const std::string& expected, const std::string& other_side) {
+  constexpr size_t min_bytes = 25, min_reliable_bytes = 40;  // bytes
+  if (expected.empty() || line.size() < min_bytes) return false;
   const LanguageShares found = find_languages(line, expected);
   if (!found.sure || found.languages.empty()) return false;
   const auto& [code, percent, score, is_hint] = found.languages[0];
   if (percent < 90 || is_same_language(code, expected)) return false;
-  return line.size() >= long_enough || (!other.empty() && is_same_language(code, other));
+  return line.size() >= min_reliable_bytes || (!other_side.empty() && is_same_language(code, other_side));
 }
 
-/// Whether most letters of a line are of another script than the text's. Names in Latin letters are usual
-/// everywhere.
+/// Whether most letters of a line are of another script than that of the text. A few letters are allowed, since
+/// names in Latin letters occur in all languages.
 bool is_in_other_script(const std::string& line, int script) {
   ScriptCounts counts;
   counts.add(line);
@@ -73,10 +73,10 @@ bool is_in_other_script(const std::string& line, int script) {
 
 }  // namespace
 
-UsualPairs::UsualPairs(std::span<const LinePair> sample, const PairLanguages& declared)
-    : found_{language_of(sample, &LinePair::first), language_of(sample, &LinePair::second)},
-      expected_{declared.source.empty() ? found_.source : declared.source,
-                declared.target.empty() ? found_.target : declared.target},
+PairStatistics::PairStatistics(std::span<const LinePair> sample, const PairLanguages& declared)
+    : detected_{language_of(sample, &LinePair::first), language_of(sample, &LinePair::second)},
+      expected_{declared.source.empty() ? detected_.source : declared.source,
+                declared.target.empty() ? detected_.target : declared.target},
       source_script_(script_of(sample, &LinePair::first)),
       target_script_(script_of(sample, &LinePair::second)) {
   std::vector<double> ratios;
@@ -87,7 +87,7 @@ UsualPairs::UsualPairs(std::span<const LinePair> sample, const PairLanguages& de
   usual_log_ratio_ = *middle;
 }
 
-double UsualPairs::unevenness(const LinePair& pair) const {
+double PairStatistics::unevenness(const LinePair& pair) const {
   return std::exp(std::abs(log_ratio(pair) - usual_log_ratio_));
 }
 
@@ -100,7 +100,7 @@ std::string as_words(std::string_view text) {
   return result;
 }
 
-std::string as_compared(std::string_view text) {
+std::string comparison_form(std::string_view text) {
   std::string result = as_words(text);
   if (std::ranges::all_of(result, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
     for (char& c : result) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -125,52 +125,52 @@ std::string letters_of(std::string_view text) {
 
 std::span<const PairFault> pair_faults() {
   using Pair = const LinePair&;
-  using Usual = const UsualPairs&;
+  using Statistics = const PairStatistics&;
   static constexpr PairFault faults[] = {
       {"mojibake", FaultScope::line,
        "have characters that were decoded in the wrong way, such as 'Ã¤' for 'ä', or U+FFFD",
        "The model learns to write such text. Convert the original files from their true encoding to UTF-8 "
        "again (iconv)",
-       0.002, 1, [](Pair p, Usual) { return has_mojibake(p.first) || has_mojibake(p.second); }},
+       0.002, 1, [](Pair p, Statistics) { return has_mojibake(p.first) || has_mojibake(p.second); }},
       {"copies", FaultScope::pair, "have a target that is the source",
        "The model learns to copy instead of to translate. Remove these pairs", 0.01, 1,
-       [](Pair p, Usual) { return has_letter(p.first) && as_words(p.first) == as_words(p.second); }},
+       [](Pair p, Statistics) { return has_letter(p.first) && as_words(p.first) == as_words(p.second); }},
       {"length-ratio", FaultScope::pair,
        "have a target that is more than three times as long or as short as is usual for such a source",
        "Such a target is seldom a translation of its source: lines may be cut, joined or moved. Remove these "
        "pairs "
        "(data.max_ratio does so by tokens), and see whether both files have the same sentences",
-       0.005, 1, [](Pair p, Usual usual) { return usual.unevenness(p) > 3; }},
+       0.005, 1, [](Pair p, Statistics statistics) { return statistics.unevenness(p) > 3; }},
       {"scripts", FaultScope::text,
        "have a side with letters of another script than the text's, or words with letters of two alphabets",
        "These are other languages, or letters that only look alike, which the model takes for other "
        "characters. Remove or "
        "repair these pairs",
        0.01, 1,
-       [](Pair p, Usual usual) {
-         return is_in_other_script(p.first, usual.script(true)) ||
-                is_in_other_script(p.second, usual.script(false)) || mixes_alphabets(p.first) ||
+       [](Pair p, Statistics statistics) {
+         return is_in_other_script(p.first, statistics.script(true)) ||
+                is_in_other_script(p.second, statistics.script(false)) || mixes_alphabets(p.first) ||
                 mixes_alphabets(p.second);
        }},
       {"languages-mixed", FaultScope::pair, "have a side in another language than the rest of that side",
        "The model can't know which language it is to write. Remove these pairs, or put them into a text of "
        "their own",
        0.03, 0.5,
-       [](Pair p, Usual usual) {
-         const PairLanguages& l = usual.languages();
+       [](Pair p, Statistics statistics) {
+         const PairLanguages& l = statistics.languages();
          return is_foreign(p.first, l.source, l.target) || is_foreign(p.second, l.target, l.source);
        }},
       {"normal-forms", FaultScope::line,
        "have characters that are not in the normal form NFC, such as 'ä' as the two characters 'a' and U+0308",
        "To a tokenizer without normalization the same word is then two. Bring all texts into NFC (uconv -x "
        "nfc)",
-       0.005, 1, [](Pair p, Usual) { return is_decomposed(p.first) || is_decomposed(p.second); }},
+       0.005, 1, [](Pair p, Statistics) { return is_decomposed(p.first) || is_decomposed(p.second); }},
       {"white-space", FaultScope::text,
        "have spaces at an end or two in a row, tabs, no-break spaces, characters without width, or control "
        "characters",
        "Spaces in a row are read as one, but the other characters are tokens that the model learns to write. "
        "Remove them",
-       0.01, 1, [](Pair p, Usual) { return has_odd_space(p.first) || has_odd_space(p.second); }},
+       0.01, 1, [](Pair p, Statistics) { return has_odd_space(p.first) || has_odd_space(p.second); }},
   };
   return faults;
 }

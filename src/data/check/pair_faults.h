@@ -10,52 +10,55 @@
 
 namespace sixfold {
 
-/// The languages of the two sides of a text; empty: not known.
+/// The languages of the two sides of a text; empty if unknown.
 struct PairLanguages {
   std::string source, target;
 };
 
-/// What the pairs of a text are like, learned from a sample of them.
-class UsualPairs {
+/// Statistics of the pairs of a text, learned from a sample: languages, scripts and the usual ratio of lengths.
+class PairStatistics {
  public:
-  /// `declared`: the languages as far as they are known; otherwise they are those that most of the sample has.
-  UsualPairs(std::span<const LinePair> sample, const PairLanguages& declared);
+  /// `declared`: the known languages. Unknown ones are detected in the sample.
+  PairStatistics(std::span<const LinePair> sample, const PairLanguages& declared);
 
-  const PairLanguages& found() const { return found_; }         ///< the languages of the sample
-  const PairLanguages& languages() const { return expected_; }  ///< those declared, or found
+  /// The languages that were detected in the sample.
+  const PairLanguages& detected() const { return detected_; }
+  /// The declared languages, or else those detected.
+  const PairLanguages& languages() const { return expected_; }
   int script(bool of_source) const { return of_source ? source_script_ : target_script_; }
-  /// By how many times the target is longer or shorter, in characters, than is usual for such a source; at
-  /// least 1.
+  /// The factor, at least 1, by which the target is longer or shorter, in characters, than usual for a source
+  /// of this length.
   double unevenness(const LinePair& pair) const;
 
  private:
-  PairLanguages found_, expected_;
+  PairLanguages detected_, expected_;
   int source_script_ = -1, target_script_ = -1;
   double usual_log_ratio_ = 0;
 };
 
-/// What has a fault: any line, a line that is a whole text, or a source with its target.
+/// What a fault is a property of: any line, a line that is a whole text, or a source with its target.
 enum class FaultScope { line, text, pair };
 
-/// A way in which one pair may be wrong: a row of the table that checks and filters share.
+/// A kind of fault of a pair: a row of the table that checks and cleaning share.
 struct PairFault {
   std::string_view id;  ///< "copies"
   FaultScope scope;
-  std::string_view
-      what;  ///< what such pairs are, after "12 of 1000 pairs (1.2%)": "have a target that is the source"
+  /// What such pairs are, after "12 of 1000 pairs (1.2%)": "have a target that is the source".
+  std::string_view what;
   std::string_view advice;  ///< why it matters, and what to do about it
-  double tolerated;         ///< share of the pairs of a text that may be so without a warning
-  double most;              ///< share above which another finding says more
-  bool (*of)(const LinePair& pair, const UsualPairs& usual);
+  double tolerated;         ///< share of the pairs of a text that may have the fault without a warning
+  double max_share;         ///< share of the pairs above which another finding says more
+  bool (*applies)(const LinePair& pair, const PairStatistics& statistics);
 };
 
-/// All of them, in the order in which a filter asks.
+/// All kinds of faults, in the order in which `clean_corpus` tests them.
 std::span<const PairFault> pair_faults();
 
-/// A text with one space between words, and the same in lower case, as repeated lines are compared.
+/// A text with one space between words, and the same in lower case, which is the form in which repeated lines
+/// are compared.
 std::string as_words(std::string_view text);
-std::string as_compared(std::string_view text);
-/// The letters of a text and their marks alone.
+std::string comparison_form(std::string_view text);
+/// Only the letters of a text and their combining marks.
 std::string letters_of(std::string_view text);
 
 }  // namespace sixfold

@@ -14,10 +14,10 @@
 namespace sixfold {
 namespace {
 
-/// A text with what is usual in it.
+/// A text and its statistics.
 struct CheckedText {
   SurveyedText text;
-  UsualPairs usual;
+  PairStatistics statistics;
   bool is_training;
 };
 using Texts = std::vector<CheckedText>;  ///< training texts first
@@ -33,26 +33,27 @@ SurveyedText survey(TextSurvey& all, const std::string& key, bool is_training,
   return text;
 }
 
-/// The pairs of a text that are judged, about a quarter of them, or those that are learned from. A hash
-/// decides, so that no order of the text matters.
-bool is_judged(const LinePair& pair) {
-  const std::string text = as_compared(pair.first);
+/// Whether a pair is held out from learning, to be tested afterwards: about a quarter of the pairs. A hash
+/// decides, so that the order of the text does not matter.
+bool is_held_out(const LinePair& pair) {
+  const std::string text = comparison_form(pair.first);
   return hash_of(std::as_bytes(std::span(text)), 7) % 4 == 0;
 }
 
-/// Judges targets by how much likelier they are beside their own sources than beside others (`margins`). Parts
-/// of a text are looked at one by one, since files that lose a line belong together up to there.
+/// Tests how much more probable targets are given their own sources than given others (`margins`). The parts of
+/// a text are tested one by one, since files of which one has lost a line still match before that line.
 void find_shuffled(const SurveyedText& text, size_t learned, const std::vector<double>& all_margins,
-                   const std::vector<const PlacedPair*>& all_pairs, std::vector<Finding>& findings) {
-  constexpr size_t most_parts = 20, enough = 300, enough_learned = 1000;
-  const size_t lines_of_part = learned >= enough_learned ? 50 : 100;  // what few pairs teach errs more often
-  constexpr double least = 0.7,
-                   least_of_all = 0.85;  // half is chance; texts that belong together have 0.87 and more
+                   const std::vector<const LocatedPair*>& all_pairs, std::vector<Finding>& findings) {
+  constexpr size_t max_parts = 20, min_pairs = 300, min_learned = 1000;
+  // Translations that were learned from few pairs are less reliable A share of 0.5 is chance; matching texts
+  // have at least 0.87.
+  const size_t lines_of_part = learned >= min_learned ? 50 : 100;
+  constexpr double min_share = 0.7, min_share_of_all = 0.85;
   std::vector<double> margins;
-  std::vector<const PlacedPair*> pairs;  // of which something is known
+  std::vector<const LocatedPair*> pairs;  // the pairs whose margin is not 0
   for (size_t i = 0; i < all_margins.size(); ++i)
     if (all_margins[i] != 0) margins.push_back(all_margins[i]), pairs.push_back(all_pairs[i]);
-  const size_t parts = std::min(margins.size() / lines_of_part, most_parts);
+  const size_t parts = std::min(margins.size() / lines_of_part, max_parts);
   if (parts == 0) return;
   const auto begin_of = [&](size_t part) { return part * margins.size() / parts; };
   const auto share_between = [&](size_t begin, size_t end) {
@@ -61,13 +62,13 @@ void find_shuffled(const SurveyedText& text, size_t learned, const std::vector<d
   };
   std::vector<size_t> shuffled;
   for (size_t part = 0; part < parts; ++part)
-    if (share_between(begin_of(part), begin_of(part + 1)) < least) shuffled.push_back(part);
+    if (share_between(begin_of(part), begin_of(part + 1)) < min_share) shuffled.push_back(part);
   const double share = share_between(0, margins.size());
-  const bool some_of_all = learned >= enough_learned && margins.size() >= enough && share < least_of_all;
+  const bool some_of_all = learned >= min_learned && margins.size() >= min_pairs && share < min_share_of_all;
   if (shuffled.empty() && !some_of_all) return;
   const size_t first = shuffled.empty() ? 0 : begin_of(shuffled[0]);
   std::vector<std::string> examples;
-  for (size_t i = first; i < pairs.size() && examples.size() < most_examples; ++i)
+  for (size_t i = first; i < pairs.size() && examples.size() < max_examples; ++i)
     if (margins[i] < 0) examples.push_back(pairs[i]->example());
   std::string what;
   if (shuffled.empty())
@@ -88,31 +89,32 @@ void find_shuffled(const SurveyedText& text, size_t learned, const std::vector<d
        std::move(examples)});
 }
 
-/// What words mean is learned from a training text, as many of its pairs as take a second or two.
-struct Learned {
+/// The pairs of a training text from which word translations are learned. Their number is limited so that
+/// learning takes a second or two.
+struct LearningSample {
   std::vector<LinePair> pairs;
-  std::vector<const PlacedPair*> judged;
+  std::vector<const LocatedPair*> held_out;
   int64_t target_words = 0;  ///< distinct words of the targets
 };
 
-Learned pairs_to_learn(const SurveyedText& text) {
-  constexpr int64_t most_learned = 8'000, most_products = 4'000'000;
+LearningSample pairs_to_learn(const SurveyedText& text) {
+  constexpr int64_t max_learned = 8'000, max_products = 4'000'000;
   int64_t products = 0;
-  for (const PlacedPair& pair : text.sample) {
+  for (const LocatedPair& pair : text.sample) {
     const auto words = [](const std::string& line) {
       return static_cast<int64_t>(std::min<size_t>(60, 1 + count_characters(line) / 4));
     };
     products += words(pair.lines.first) * words(pair.lines.second);
   }
-  const int64_t step = std::max({int64_t{1}, (std::ssize(text.sample) + most_learned - 1) / most_learned,
-                                 (products + most_products - 1) / most_products});
-  Learned result;
+  const int64_t step = std::max({int64_t{1}, (std::ssize(text.sample) + max_learned - 1) / max_learned,
+                                 (products + max_products - 1) / max_products});
+  LearningSample result;
   std::unordered_set<std::string> words;
   for (size_t i = 0; i < text.sample.size(); i += static_cast<size_t>(step)) {
     const LinePair& lines = text.sample[i].lines;
-    if (as_compared(lines.first) == as_compared(lines.second)) continue;  // a copy is found as such
-    if (is_judged(lines)) {
-      result.judged.push_back(&text.sample[i]);
+    if (comparison_form(lines.first) == comparison_form(lines.second)) continue;  // copies are another finding
+    if (is_held_out(lines)) {
+      result.held_out.push_back(&text.sample[i]);
       continue;
     }
     result.pairs.push_back(lines);
@@ -125,41 +127,42 @@ Learned pairs_to_learn(const SurveyedText& text) {
 }
 
 bool same_languages(const PairLanguages& a, const PairLanguages& b) {
-  return !differ_languages(a.source, b.source) && !differ_languages(a.target, b.target);
+  return !languages_differ(a.source, b.source) && !languages_differ(a.target, b.target);
 }
 
 void find_shuffled(const Texts& texts, const std::atomic<int>* stop, std::vector<Finding>& findings) {
-  constexpr size_t most_judged = 2'000;
-  constexpr int64_t fewest_words = 100;  // fewer are classes or numbers, which say little of their sources
+  constexpr size_t max_tested = 2'000;
+  // Fewer words are classes or numbers, which tell little about their sources.
+  constexpr int64_t min_words = 100;
   std::vector<bool> is_done(texts.size());
   for (size_t t = 0; t < texts.size() && texts[t].is_training; ++t) {
-    const Learned learned = pairs_to_learn(texts[t].text);
-    if (std::ssize(learned.pairs) < fewest_checked || learned.target_words < fewest_words) continue;
+    const LearningSample learned = pairs_to_learn(texts[t].text);
+    if (std::ssize(learned.pairs) < min_checked_lines || learned.target_words < min_words) continue;
     const WordTranslations translations(learned.pairs, stop);
     for (size_t other = t; other < texts.size(); ++other) {
       const SurveyedText& text = texts[other].text;
       const bool is_itself = other == t;
       if (is_done[other] || (!is_itself && texts[other].is_training)) continue;
       if (!is_itself && (text.is_swapped != texts[t].text.is_swapped ||
-                         !same_languages(texts[t].usual.found(), texts[other].usual.found())))
+                         !same_languages(texts[t].statistics.detected(), texts[other].statistics.detected())))
         continue;
       is_done[other] = true;
-      std::vector<const PlacedPair*> judged = learned.judged;
+      std::vector<const LocatedPair*> held_out = learned.held_out;
       if (!is_itself) {
-        judged.clear();
-        for (size_t i = 0; i < text.sample.size() && i < most_judged; ++i) judged.push_back(&text.sample[i]);
+        held_out.clear();
+        for (size_t i = 0; i < text.sample.size() && i < max_tested; ++i) held_out.push_back(&text.sample[i]);
       }
       std::vector<LinePair> lines;
-      for (const PlacedPair* pair : judged) lines.push_back(pair->lines);
-      find_shuffled(text, learned.pairs.size(), translations.margins(lines), judged, findings);
+      for (const LocatedPair* pair : held_out) lines.push_back(pair->lines);
+      find_shuffled(text, learned.pairs.size(), translations.margins(lines), held_out, findings);
     }
   }
 }
 
-/// What one side of a text is to a tokenizer.
+/// The tokens of one side of a text.
 struct Tokens {
   int64_t all = 0, unknown = 0;
-  std::vector<std::string> examples;  ///< of lines with unknown tokens
+  std::vector<std::string> examples;  ///< examples of lines with unknown tokens
 };
 
 void find_unknown(const SurveyedText& text, const Tokens& tokens, const char* side,
@@ -168,7 +171,7 @@ void find_unknown(const SurveyedText& text, const Tokens& tokens, const char* si
   const double share = share_of(tokens.unknown, tokens.all);
   if (share <= tolerated) return;
   findings.push_back(
-      {"unknown-tokens", share > most_unknown_share ? Severity::error : Severity::warning,
+      {"unknown-tokens", share > max_unknown_share ? Severity::error : Severity::warning,
        fmt::format("{}: {:.2g}% of the {} tokens are not in the vocabulary. The model can't read or write "
                    "them. Use a tokenizer that was made for this text",
                    text.key, 100 * share, side),
@@ -178,11 +181,11 @@ void find_unknown(const SurveyedText& text, const Tokens& tokens, const char* si
 void find_tokens(const SurveyedText& text, const Tokenizers& tokenizers, int max_length,
                  std::vector<Finding>& findings) {
   constexpr double tolerated = 0.01;
-  if (std::ssize(text.sample) < fewest_checked / 2) return;
+  if (std::ssize(text.sample) < min_checked_lines / 2) return;
   Tokens sides[2];
   int64_t too_long = 0;
   std::vector<std::string> examples;
-  for (const PlacedPair& pair : text.sample) {
+  for (const LocatedPair& pair : text.sample) {
     int64_t longer = 0;
     for (const bool target : {false, true}) {
       const Tokenizer& tokenizer = target ? *tokenizers.target : *tokenizers.source;
@@ -191,12 +194,12 @@ void find_tokens(const SurveyedText& text, const Tokenizers& tokenizers, int max
       Tokens& side = sides[target];
       side.all += std::ssize(ids);
       side.unknown += unknown;
-      if (unknown > 0 && side.examples.size() < most_examples) side.examples.push_back(pair.example());
+      if (unknown > 0 && side.examples.size() < max_examples) side.examples.push_back(pair.example());
       longer = std::max(longer, static_cast<int64_t>(std::ssize(ids)));
     }
     if (max_length == 0 || longer <= max_length) continue;
     ++too_long;
-    if (examples.size() < most_examples) examples.push_back(pair.example());
+    if (examples.size() < max_examples) examples.push_back(pair.example());
   }
   find_unknown(text, sides[0], "source", findings);
   find_unknown(text, sides[1], "target", findings);
@@ -218,8 +221,8 @@ std::vector<Finding> check_parallel(const ParallelCheck& check) {
   const PairLanguages declared = declared_languages(check.languages, check.train[0]);
   const auto add = [&](const std::string& key, bool is_training, const std::vector<CorpusFiles>& files) {
     SurveyedText text = survey(all, key, is_training, files, check.invalid);
-    const UsualPairs usual(text.sampled_lines(), texts.empty() ? declared : PairLanguages());
-    texts.push_back({std::move(text), usual, is_training});
+    const PairStatistics statistics(text.sampled_lines(), texts.empty() ? declared : PairLanguages());
+    texts.push_back({std::move(text), statistics, is_training});
   };
   for (const CorpusFiles& files : check.train)
     add(check.train.size() == 1 ? "data.train" : fmt::format("data.train ({})", name_of(files)), true, {files});
@@ -227,14 +230,14 @@ std::vector<Finding> check_parallel(const ParallelCheck& check) {
   if (!check.test.empty()) read_test([&] { add("data.test", false, check.test); }, findings);
 
   for (CheckedText& one : texts)
-    find_languages(one.text, one.usual.found(), texts[0].usual.languages(), findings);
+    find_languages(one.text, one.statistics.detected(), texts[0].statistics.languages(), findings);
   find_shuffled(texts, check.stop, findings);
   for (const CheckedText& one : texts) {
     const SurveyedText& text = one.text;
     if (one.is_training && !check.drops_repeats)
       find_duplicates(text, "'data.repeats: drop' leaves them out", findings);
     if (!one.is_training) find_overlap(text, findings);
-    if (!text.is_swapped) find_faults(text, one.usual, FaultScope::pair, findings);
+    if (!text.is_swapped) find_faults(text, one.statistics, FaultScope::pair, findings);
     find_empty(text, findings);
     find_cut(text, findings);
     if (check.tokenizers) find_tokens(text, *check.tokenizers, check.max_length, findings);

@@ -23,21 +23,20 @@ int64_t longest_of(const std::vector<int64_t>& lengths) {
   return length == SurveyedText::longest ? 0 : length;
 }
 
-/// Whether far more lines have the greatest length than have the lengths before it, as far as any line has
-/// them.
+/// Whether far more lines have the greatest length than have the next smaller lengths that occur.
 bool is_spike(const std::vector<int64_t>& lengths, int64_t greatest) {
-  constexpr int before = 5, fewest_lengths = 10;
-  constexpr int64_t fewest_lines = 10;
+  constexpr int window = 5, min_lengths = 10;
+  constexpr int64_t min_lines = 10;
   int64_t sum = 0, filled = 0;
   for (int64_t i = greatest - 1; i >= 0; --i) {
     const int64_t count = lengths[static_cast<size_t>(i)];
-    if (count > 0 && filled++ < before) sum += count;
+    if (count > 0 && filled++ < window) sum += count;
   }
   const int64_t count = lengths[static_cast<size_t>(greatest)];
-  return filled >= fewest_lengths && count >= fewest_lines && count * before > 2 * sum;
+  return filled >= min_lengths && count >= min_lines && count * window > 2 * sum;
 }
 
-/// The language that the end of a file's name says; empty if it says none.
+/// The language at the end of the name of a file; empty if there is none.
 std::string language_of_name(std::string name) {
   if (name.ends_with(".gz")) name.resize(name.size() - 3);
   const std::string end = name.substr(name.rfind('.') + 1);
@@ -46,21 +45,21 @@ std::string language_of_name(std::string name) {
 
 }  // namespace
 
-std::string PlacedPair::example() const {
+std::string LocatedPair::example() const {
   std::string text = place + ": " + as_example(lines.first);
   return lines.second.empty() ? text : text + " | " + as_example(lines.second);
 }
 
 std::vector<LinePair> SurveyedText::sampled_lines() const {
   std::vector<LinePair> result;
-  for (const PlacedPair& pair : sample) result.push_back(pair.lines);
+  for (const LocatedPair& pair : sample) result.push_back(pair.lines);
   return result;
 }
 
 std::vector<std::string> SurveyedText::examples() const {
   std::vector<std::string> result;
-  for (const PlacedPair& pair : sample)
-    if (result.size() < most_examples) result.push_back(pair.example());
+  for (const LocatedPair& pair : sample)
+    if (result.size() < max_examples) result.push_back(pair.example());
   return result;
 }
 
@@ -79,15 +78,15 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
   }
   int64_t step = 1;
   size_t sampled_bytes = 0;
-  for (LinePair pair; text.lines < settings_.most_lines && next(pair); ++text.lines) {
+  for (LinePair pair; text.lines < settings_.max_lines && next(pair); ++text.lines) {
     if (settings_.stop && settings_.stop->load() != 0) throw Cancelled();
-    if (settings_.is_compared && pair.first.size() >= settings_.shortest_compared) {
-      const uint64_t hash =
-          hash_of_text(as_compared(pair.first) + (settings_.labelled ? "" : "\t" + as_compared(pair.second)));
+    if (settings_.is_compared && pair.first.size() >= settings_.min_compared_bytes) {
+      const uint64_t hash = hash_of_text(comparison_form(pair.first) +
+                                         (settings_.labelled ? "" : "\t" + comparison_form(pair.second)));
       ++text.compared;
       if (is_training ? !training_.insert(hash).second : training_.contains(hash)) {
         ++text.repeated;
-        if (text.repeats.size() < most_examples) text.repeats.push_back(PlacedPair{pair, place()}.example());
+        if (text.repeats.size() < max_examples) text.repeats.push_back(LocatedPair{pair, place()}.example());
       }
     }
     for (const bool target : {false, true}) {
@@ -101,11 +100,11 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
     if (text.lines % step != 0) continue;
     text.sample.push_back({pair, place()});
     sampled_bytes += pair.first.size() + pair.second.size();
-    if (text.sample.size() <= settings_.most_sampled && sampled_bytes <= settings_.most_sampled_bytes) continue;
+    if (text.sample.size() <= settings_.max_sampled && sampled_bytes <= settings_.max_sampled_bytes) continue;
     for (size_t i = 1; 2 * i < text.sample.size(); ++i) text.sample[i] = std::move(text.sample[2 * i]);
     text.sample.resize((text.sample.size() + 1) / 2);
     sampled_bytes = 0;
-    for (const PlacedPair& kept : text.sample)
+    for (const LocatedPair& kept : text.sample)
       sampled_bytes += kept.lines.first.size() + kept.lines.second.size();
     step *= 2;
   }
@@ -124,7 +123,7 @@ void read_test(const std::function<void()>& read, std::vector<Finding>& findings
 
 void find_duplicates(const SurveyedText& train, std::string_view remedy, std::vector<Finding>& findings) {
   constexpr double tolerated = 0.02;
-  if (train.lines < fewest_checked || share_of(train.repeated, train.compared) <= tolerated) return;
+  if (train.lines < min_checked_lines || share_of(train.repeated, train.compared) <= tolerated) return;
   findings.push_back(
       {"duplicates", Severity::warning,
        fmt::format("{}: {} repeat an earlier one. They count more than the others, and training takes "
@@ -136,7 +135,7 @@ void find_duplicates(const SurveyedText& train, std::string_view remedy, std::ve
 void find_overlap(const SurveyedText& text, std::vector<Finding>& findings) {
   constexpr double tolerated = 0.01;
   const double share = share_of(text.repeated, text.compared);
-  if (text.compared < fewest_checked / 2 || share <= tolerated) return;
+  if (text.compared < min_checked_lines / 2 || share <= tolerated) return;
   findings.push_back(
       {"overlap", share > 0.5 ? Severity::error : Severity::warning,
        fmt::format("{}: {} are in data.train too. The figures of such a text are better than those of new "
@@ -155,17 +154,17 @@ PairLanguages declared_languages(PairLanguages result, const CorpusFiles& files)
   return result;
 }
 
-bool differ_languages(const std::string& found, const std::string& expected) {
+bool languages_differ(const std::string& found, const std::string& expected) {
   return !found.empty() && !expected.empty() && !is_same_language(found, expected);
 }
 
 void find_languages(SurveyedText& text, const PairLanguages& found, const PairLanguages& expected,
                     std::vector<Finding>& findings) {
-  const bool other_source = differ_languages(found.source, expected.source),
-             other_target = differ_languages(found.target, expected.target);
-  if (std::ssize(text.sample) < fewest_checked / 2 || (!other_source && !other_target)) return;
-  text.is_swapped = other_source && other_target && !differ_languages(found.source, expected.target) &&
-                    !differ_languages(found.target, expected.source);
+  const bool other_source = languages_differ(found.source, expected.source),
+             other_target = languages_differ(found.target, expected.target);
+  if (std::ssize(text.sample) < min_checked_lines / 2 || (!other_source && !other_target)) return;
+  text.is_swapped = other_source && other_target && !languages_differ(found.source, expected.target) &&
+                    !languages_differ(found.target, expected.source);
   std::string message;
   if (text.is_swapped)
     message = fmt::format(
@@ -183,21 +182,21 @@ void find_languages(SurveyedText& text, const PairLanguages& found, const PairLa
                       text.is_swapped ? Severity::error : Severity::warning, message, text.examples()});
 }
 
-void find_faults(const SurveyedText& text, const UsualPairs& usual, FaultScope scope,
+void find_faults(const SurveyedText& text, const PairStatistics& statistics, FaultScope scope,
                  std::vector<Finding>& findings) {
   const auto sampled = std::ssize(text.sample);
-  if (sampled < fewest_checked / 2) return;
+  if (sampled < min_checked_lines / 2) return;
   for (const PairFault& fault : pair_faults()) {
     if (fault.scope > scope) continue;
     int64_t count = 0;
     std::vector<std::string> examples;
-    for (const PlacedPair& pair : text.sample) {
-      if (!fault.of(pair.lines, usual)) continue;
+    for (const LocatedPair& pair : text.sample) {
+      if (!fault.applies(pair.lines, statistics)) continue;
       ++count;
-      if (examples.size() < most_examples) examples.push_back(pair.example());
+      if (examples.size() < max_examples) examples.push_back(pair.example());
     }
     const double share = share_of(count, sampled);
-    if (share <= fault.tolerated || share > fault.most) continue;
+    if (share <= fault.tolerated || share > fault.max_share) continue;
     findings.push_back(
         {std::string(fault.id), share > 0.5 ? Severity::error : Severity::warning,
          fmt::format("{}: {} {}. {}", text.key, text.share(count, sampled), fault.what, fault.advice),
@@ -208,7 +207,7 @@ void find_faults(const SurveyedText& text, const UsualPairs& usual, FaultScope s
 void find_empty(const SurveyedText& text, std::vector<Finding>& findings) {
   constexpr double tolerated = 0.005;
   const int64_t all = text.lines + text.empty;
-  if (all < fewest_checked / 2 || share_of(text.empty, all) <= tolerated) return;
+  if (all < min_checked_lines / 2 || share_of(text.empty, all) <= tolerated) return;
   findings.push_back(
       {"empty-lines",
        Severity::warning,
@@ -223,16 +222,16 @@ bool CutLength::is_cut(const LinePair& pair) const {
   return length == (in_words ? static_cast<int64_t>(count_words(line)) : count_characters(line));
 }
 
-std::vector<CutLength> cuts_of(const SurveyedText& text) {
+std::vector<CutLength> find_cut_lengths(const SurveyedText& text) {
   constexpr double tolerated = 0.005;
   std::vector<CutLength> cuts;
-  if (text.lines < fewest_checked) return cuts;
+  if (text.lines < min_checked_lines) return cuts;
   for (const bool target : {false, true})
     for (const bool in_words : {false, true}) {
       const std::vector<int64_t>& lengths = in_words ? text.words[target] : text.characters[target];
-      const int64_t greatest = longest_of(lengths), shortest = in_words ? 8 : 20;
+      const int64_t greatest = longest_of(lengths), min_length = in_words ? 8 : 20;
       const int64_t count = lengths[static_cast<size_t>(greatest)];
-      if (greatest < shortest || !is_spike(lengths, greatest) || share_of(count, text.lines) < tolerated)
+      if (greatest < min_length || !is_spike(lengths, greatest) || share_of(count, text.lines) < tolerated)
         continue;
       cuts.push_back({target, in_words, greatest, count});
       break;
@@ -241,7 +240,7 @@ std::vector<CutLength> cuts_of(const SurveyedText& text) {
 }
 
 void find_cut(const SurveyedText& text, std::vector<Finding>& findings) {
-  for (const CutLength& cut : cuts_of(text))
+  for (const CutLength& cut : find_cut_lengths(text))
     findings.push_back(
         {"truncated",
          Severity::warning,

@@ -13,31 +13,31 @@
 
 namespace sixfold {
 
-/// Statistics of fewer lines say nothing.
-inline constexpr int64_t fewest_checked = 100;
+/// Statistics of fewer lines are not reliable.
+inline constexpr int64_t min_checked_lines = 100;
 
-/// A pair of lines with its place, "train.en:17"; where a text has single lines, the second is empty.
-struct PlacedPair {
+/// A pair of lines with its place, "train.en:17". If a text has single lines, the second is empty.
+struct LocatedPair {
   LinePair lines;
   std::string place;
 
   std::string example() const;
 };
 
-/// A text of a run, and what reading it has shown.
+/// A text of a run, and the statistics of reading it.
 struct SurveyedText {
   std::string key;        ///< "data.train"
   std::string_view unit;  ///< "pair" or "text"
-  int64_t lines = 0;      ///< that were read
-  int64_t empty = 0;      ///< that were left out, because a side is empty
-  int64_t compared = 0;   ///< that are long enough to be compared with others
-  int64_t repeated = 0;   ///< that are in the training text too, or earlier in it
+  int64_t lines = 0;      ///< lines that were read
+  int64_t empty = 0;      ///< lines that were left out because a side is empty
+  int64_t compared = 0;   ///< lines that are long enough to be compared with others
+  int64_t repeated = 0;   ///< lines that repeat a line of the training text, or an earlier one in it
   std::vector<std::string> repeats;
-  std::vector<PlacedPair> sample;  ///< evenly spread over the text
-  /// Numbers of lines by length, of sources and targets; all from `longest` on share a bin.
+  std::vector<LocatedPair> sample;  ///< evenly spread over the text
+  /// The numbers of lines by length, for sources and for targets. All lengths from `longest` on share a bin.
   std::vector<int64_t> characters[2], words[2];
   static constexpr int64_t longest = 1024;
-  bool is_swapped = false;  ///< has the languages of the other sides, so that nothing else can be said of it
+  bool is_swapped = false;  ///< whether source and target are swapped, so that no other check is possible
 
   std::vector<LinePair> sampled_lines() const;
   std::vector<std::string> examples() const;
@@ -51,16 +51,16 @@ using NextPair = std::function<bool(LinePair& pair)>;
 /// How texts are read.
 struct SurveySettings {
   std::string_view unit = "pair";
-  bool labelled = false;           ///< the second of a pair is a label, which is not compared
-  size_t shortest_compared = 0;    ///< bytes of the first, from which on lines are compared with each other
-  int64_t most_lines = 2'000'000;  ///< that are read of a text
-  bool is_compared = true;         ///< lines are compared with each other, by a hash of each in memory
-  size_t most_sampled = 20'000, most_sampled_bytes = 32 << 20;  ///< of a text
+  bool labelled = false;  ///< whether the second of a pair is a label, which is not compared
+  /// Minimum bytes of the first line of the pairs that are compared with each other.
+  size_t min_compared_bytes = 0;
+  int64_t max_lines = 2'000'000;  ///< maximum number of lines that are read of a text
+  bool is_compared = true;        ///< whether lines are compared with each other, by a hash of each in memory
+  size_t max_sampled = 20'000, max_sampled_bytes = 32 << 20;  ///< limits of the sample of a text
   const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
 };
 
-/// Reads the texts of a run, training texts first. The lines that are kept as a sample are a function of the
-/// text.
+/// Reads the texts of a run, training texts first. The sample is a function of the text.
 class TextSurvey {
  public:
   explicit TextSurvey(const SurveySettings& settings) : settings_(settings) {}
@@ -71,19 +71,20 @@ class TextSurvey {
 
  private:
   SurveySettings settings_;
-  std::unordered_set<uint64_t> training_;  ///< hashes of its pairs
+  std::unordered_set<uint64_t> training_;  ///< hashes of the pairs of the training texts
 };
 
 inline double share_of(int64_t part, int64_t all) {
   return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
 }
 
-/// The languages that are given, if CLD2 knows them, or those that the names of both files say: "train.en".
+/// The languages that are given, if CLD2 knows them, or else those in the names of both files, such as
+/// "train.en".
 PairLanguages declared_languages(PairLanguages given, const CorpusFiles& files);
-/// Whether both are known, and not the same.
-bool differ_languages(const std::string& found, const std::string& expected);
+/// Whether both languages are known and differ.
+bool languages_differ(const std::string& found, const std::string& expected);
 
-/// Reads test data by `read`. Training does not need them, so that an error is one more finding.
+/// Calls `read`, which reads test data. Training does not need them, so an error becomes a finding.
 void read_test(const std::function<void()>& read, std::vector<Finding>& findings);
 
 /// The length at which lines of a text were cut.
@@ -91,27 +92,28 @@ struct CutLength {
   bool of_target = false;
   bool in_words = false;  ///< otherwise in characters
   int64_t length = 0;
-  int64_t lines = 0;  ///< that have it
+  int64_t lines = 0;  ///< number of lines of this length
 
   bool is_cut(const LinePair& pair) const;
 };
-/// At most one for each side: many lines are as long as the longest.
-std::vector<CutLength> cuts_of(const SurveyedText& text);
+/// The lengths at which lines were cut, at most one for each side. A sign of it is that many lines have the
+/// greatest length.
+std::vector<CutLength> find_cut_lengths(const SurveyedText& text);
 
-/// What can be found in any kind of text; each appends to the findings.
-/// Lines of the training text that repeat an earlier one.
+/// The checks of any kind of text. Each appends to the findings. Finds lines of the training text that repeat
+/// an earlier one.
 void find_duplicates(const SurveyedText& train, std::string_view remedy, std::vector<Finding>& findings);
-/// Lines of another text that are in the training text too.
+/// Finds lines of another text that are in the training text too.
 void find_overlap(const SurveyedText& text, std::vector<Finding>& findings);
-/// Another language on a side than expected. Also says whether the text is the other way round.
+/// Finds a side in another language than expected. Sets `is_swapped` if source and target are swapped.
 void find_languages(SurveyedText& text, const PairLanguages& found, const PairLanguages& expected,
                     std::vector<Finding>& findings);
-/// Faults of single pairs, those that such lines can have.
-void find_faults(const SurveyedText& text, const UsualPairs& usual, FaultScope scope,
+/// Finds faults of single pairs, of the kinds that apply to `scope`.
+void find_faults(const SurveyedText& text, const PairStatistics& statistics, FaultScope scope,
                  std::vector<Finding>& findings);
-/// Empty lines.
+/// Finds empty lines.
 void find_empty(const SurveyedText& text, std::vector<Finding>& findings);
-/// Lines that were cut at a length.
+/// Finds lines that were cut at a fixed length.
 void find_cut(const SurveyedText& text, std::vector<Finding>& findings);
 
 }  // namespace sixfold

@@ -11,7 +11,7 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t most_words = 60;
+constexpr size_t max_words_of_line = 60;
 
 /// Whether a script is written without spaces between words.
 bool has_no_spaces(UChar32 c) {
@@ -26,10 +26,10 @@ void each_word(std::string_view line, const Use& use) {
   std::string word;
   size_t count = 0;
   const auto end_word = [&] {
-    if (!word.empty() && count++ < most_words) use(word);
+    if (!word.empty() && count++ < max_words_of_line) use(word);
     word.clear();
   };
-  for (int32_t i = 0; i < size && count < most_words;) {
+  for (int32_t i = 0; i < size && count < max_words_of_line;) {
     UChar32 c = 0;
     U8_NEXT_OR_FFFD(bytes, i, size, c);
     const bool single = has_no_spaces(c);
@@ -61,7 +61,7 @@ LexicalTable WordTranslations::learn(std::span<const LinePair> pairs, const std:
   double all = 0;
   for (const auto& [source, target] : pairs) {
     Words words = add_words(source, source_ids_);
-    words.push_back(0);  // in the place of an end token
+    words.push_back(0);  // in place of the end token, which the table ignores
     corpus.source.add(words);
     words = add_words(target, target_ids_);
     corpus.target.add(words);
@@ -88,8 +88,8 @@ double WordTranslations::log_probability(const Words& source, const Words& targe
     double sum = table_.probability(LexicalTable::no_source, word);
     for (const int32_t s : source)
       if (s >= 0) sum += table_.probability(s, word);
-    const double own = word < 0 ? 1e-7 : frequency_[static_cast<size_t>(word)];
-    log_sum += std::log((1 - backoff) * sum / static_cast<double>(source.size() + 1) + backoff * own);
+    const double unigram = word < 0 ? 1e-7 : frequency_[static_cast<size_t>(word)];
+    log_sum += std::log((1 - backoff) * sum / static_cast<double>(source.size() + 1) + backoff * unigram);
   }
   return log_sum / static_cast<double>(target.size());
 }
@@ -101,7 +101,8 @@ double WordTranslations::log_probability(std::string_view source, std::string_vi
 double WordTranslations::evidence(const Words& source, const Words& target) const {
   if (source.empty() || target.empty()) return 0;
   std::vector<double> sums(target.size());
-  const auto add = [&](int32_t source_word) {  // one after the other, so that its row is in the cache
+  // One source word after the other, so that its row stays in the cache.
+  const auto add = [&](int32_t source_word) {
     for (size_t i = 0; i < target.size(); ++i)
       if (target[i] >= 0) sums[i] += table_.probability(source_word, target[i]);
   };

@@ -15,31 +15,30 @@ namespace sixfold {
 /// A source and its target.
 using LinePair = std::pair<std::string, std::string>;
 
-/// How likely words are as translations of others, learned from pairs of lines by IBM model 1 (Brown et al.
-/// 1993). Words are runs of letters and digits in lower case, and each character of scripts that write no
-/// spaces; of a line the first 60 count. It tells whether two lines belong together.
+/// Translation probabilities of words, learned from pairs of lines by IBM model 1 (Brown et al. 1993), which
+/// show whether two lines belong together. Words are runs of letters and digits in lower case; in scripts
+/// without spaces, each character is a word. Only the first 60 words of a line are used.
 class WordTranslations {
  public:
   /// Learns from some thousand pairs.
   /// When `stop` becomes nonzero, `Cancelled` is thrown.
   explicit WordTranslations(std::span<const LinePair> pairs, const std::atomic<int>* stop = nullptr);
 
-  /// The mean log-probability of the words of a target beside a source; 0 if either has no word.
+  /// The mean log-probability of the words of a target given a source; 0 if either has no word.
   double log_probability(std::string_view source, std::string_view target) const;
 
-  /// For each of the pairs, by how much its target is likelier beside its own source than beside that of
-  /// another pair, whose target has about the same length; 0 if nothing that was learned speaks for either. Of
-  /// pairs that belong together nearly all are above 0; of others, half.
+  /// For each pair, how much more probable its target is given its own source than given the source of another
+  /// pair whose target has about the same length; 0 if the learned translations support neither. Nearly all
+  /// matching pairs have a margin above 0, and half of the others.
   std::vector<double> margins(std::span<const LinePair> pairs) const;
 
-  /// The numbers of the words of a line, by which they appear on their side of the pairs; -1: a word that was
-  /// not learned.
+  /// The ids of the words of a line in the vocabulary of its side; -1 for a word that was not learned.
   using Words = std::vector<int32_t>;
   Words source_words(std::string_view line) const { return words_of(line, source_ids_); }
   Words target_words(std::string_view line) const { return words_of(line, target_ids_); }
-  /// How much likelier the words of a target are beside this source than by their own frequency: the logarithm
-  /// of the ratio, as a mean over all words. Those that were not learned count as 0, and no word as less than
-  /// log(`backoff`). 0 if either has no word.
+  /// How much more probable the words of a target are given this source than by their unigram frequency: the
+  /// logarithm of the ratio, as a mean over all words. Words that were not learned count as 0, and no word
+  /// counts as less than log(`backoff`). 0 if either line has no word.
   double evidence(const Words& source, const Words& target) const;
 
  private:
@@ -49,10 +48,10 @@ class WordTranslations {
   double log_probability(const Words& source, const Words& target) const;
 
   static constexpr int iterations = 4;
-  static constexpr double backoff = 0.1;  ///< the weight of a word's own frequency
+  static constexpr double backoff = 0.1;  ///< the weight of the unigram frequency of a word
 
   Ids source_ids_, target_ids_;
-  std::vector<double> frequency_;  ///< of each target word
+  std::vector<double> frequency_;  ///< unigram frequency of each target word
   LexicalTable table_;
 };
 

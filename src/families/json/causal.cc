@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* embedding = "decoder.embed_tokens.weight";
 
-/// The names of activations there, the first of each being the one that is written.
+/// The names of activations in transformers. The first name of an activation is the one that is written.
 constexpr std::pair<std::string_view, Activation> activation_names[] = {
     {"gelu_new", Activation::tanh_gelu},
     {"gelu_pytorch_tanh", Activation::tanh_gelu},
@@ -41,9 +41,9 @@ int pieces_of_model(const fs::path& path) {
   return load_sentence_piece(read_regular_file(path), path, TextSide::exact)->vocab_size();
 }
 
-/// Reads the tokenizer of a folder; `rows` is the number of tokens of the model. A tokenizer.json beside
-/// tokenizer.model is a copy of it in another form, and says how texts begin; it counts where it alone has
-/// tokens that were added.
+/// Reads the tokenizer of a folder; `rows` is the number of tokens of the model. If there is a tokenizer.model
+/// too, tokenizer.json is a copy of it in another form, and is read only for the token before texts. But if
+/// tokens were added to tokenizer.json alone, it is read instead of tokenizer.model.
 StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, int rows, Notes& notes) {
   const fs::path json = folder / "tokenizer.json", sentence_piece = folder / "tokenizer.model";
   const bool has_json = fs::exists(json), has_model = fs::exists(sentence_piece);
@@ -74,8 +74,8 @@ StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, 
   return result;
 }
 
-/// The tokenizer.json of a tokenizer whose texts begin as those of the model do. That of an imported tokenizer
-/// is unchanged unless it begins texts otherwise.
+/// The tokenizer.json of a tokenizer, which puts the same token before texts as the model. That of an imported
+/// tokenizer is unchanged if it does so already.
 std::string tokenizer_json(const Tokenizer& tokenizer, const ModelConfig& c, const std::string& origin) {
   const int start = c.generation.start_before_text ? c.decoder_start_token : -1;
   nlohmann::json json;
@@ -91,7 +91,8 @@ std::string tokenizer_json(const Tokenizer& tokenizer, const ModelConfig& c, con
   return json.dump(2) + "\n";
 }
 
-/// transformers reads tokenizer.json alone. tokenizer.model is for other programs, and for an import.
+/// transformers reads only tokenizer.json. tokenizer.model is written for other programs, and for importing the
+/// model again.
 void write_tokenizer(const fs::path& folder, const Tokenizer& tokenizer, const ModelConfig& c,
                      const std::string& origin) {
   ordered_json settings{{"tokenizer_class", "PreTrainedTokenizerFast"},
@@ -117,7 +118,7 @@ void set_causal_tokens(ModelConfig& config, const Tokenizers& tokenizers, const 
   config.eos = ids.eos;
   config.bos = -1;  // transformers does not suppress it
   config.generation.start_before_text = start >= 0;
-  // Without a start token, what follows an end token is the beginning of a text.
+  // Without a start token, a text begins after the end token of another text.
   config.decoder_start_token = start >= 0 ? start : ids.bos >= 0 ? ids.bos : ids.eos;
   config.task = LanguageModelSettings::task;
   settings.text_unit = TextUnit::file;
@@ -142,8 +143,8 @@ void set_window(int window, const std::string& key, ModelConfig& config) {
   config.attention_window = window - 1;  // neighbours besides the token itself
 }
 
-Activation causal_activation(const JsonKeys& keys, const char* key, const char* usual) {
-  const std::string name = keys.get<std::string>(key, usual);
+Activation causal_activation(const JsonKeys& keys, const char* key, const char* default_value) {
+  const std::string name = keys.get<std::string>(key, default_value);
   for (const auto& [theirs, activation] : activation_names)
     if (theirs == name) return activation;
   throw_input_error("{}: {} is {}; only gelu_new, gelu_fast, gelu, quick_gelu, relu and silu are supported",
@@ -165,7 +166,7 @@ Imported read_causal(const ImportSource& source, const JsonKeys& keys, const Ten
           keys.path(), tokens, rows);
   const fs::path folder(source.path);
   Imported imported{.step = hugging_face_step, .origin = source.path};
-  const SpecialIds ids = read_special_ids(folder, theirs.usual, rows);
+  const SpecialIds ids = read_special_ids(folder, theirs.default_ids, rows);
   const StartingTokenizer read = read_tokenizer(folder, ids, rows, imported.notes);
   imported.tokenizers = {read.tokenizer, read.tokenizer, true};
   auto [generation, settings] = read_text_generation_config(
@@ -180,8 +181,8 @@ Imported read_causal(const ImportSource& source, const JsonKeys& keys, const Ten
 }
 
 void check_causal_model(const ExportSource& source, std::string_view class_name,
-                        std::initializer_list<std::string_view> rare) {
-  need_usual_network(source, class_name, rare);
+                        std::initializer_list<std::string_view> supported) {
+  need_usual_network(source, class_name, supported);
   const ModelConfig& c = source.model.config();
   const auto need = [&](bool condition, const std::string& difference) {
     source.need(condition, class_name, difference);
@@ -206,9 +207,9 @@ void check_causal_model(const ExportSource& source, std::string_view class_name,
 
 ModelConfig exported_causal_config(const ModelConfig& config) {
   ModelConfig c = config;
-  const Architecture usual = causal_architecture();
-  c.postprocess = usual.postprocess;
-  c.postprocess_embedding = usual.postprocess_embedding;
+  const Architecture defaults = causal_architecture();
+  c.postprocess = defaults.postprocess;
+  c.postprocess_embedding = defaults.postprocess_embedding;
   c.tied_embeddings = c.shares_output() ? TiedEmbeddings::decoder : TiedEmbeddings::none;
   c.activation_dropout = 0;
   c.bos = -1;
@@ -239,7 +240,8 @@ Exported write_causal(const ExportSource& source, const std::string& output, std
       return std::vector<float>(static_cast<size_t>(weight.tensor.size()));
     const bool shared = weight.name == embedding && model.config().shares_embedding();
     std::vector<float> own = values_of(model, shared ? "shared.weight" : weight.name);
-    own.resize(static_cast<size_t>(weight.tensor.size()));  // only the positions that it reads at once
+    // Only the positions that the model can read at once are written.
+    own.resize(static_cast<size_t>(weight.tensor.size()));
     return own;
   };
   write_weights(folder / "model.safetensors", theirs.rules, c, exported.values);

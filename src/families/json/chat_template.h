@@ -8,14 +8,15 @@
 
 namespace sixfold {
 
-/// The chat template of a folder: that of chat_template.jinja, or "chat_template" of tokenizer_config.json, the
-/// one named "default" of several. Throws an input error if it is neither a text nor a list of texts with
-/// names.
+/// The chat template of a folder: chat_template.jinja, or "chat_template" of tokenizer_config.json, of which
+/// the one named "default" is taken if there are several. Throws an input error if it is neither a text nor a
+/// list of texts with names.
 std::optional<std::string> read_chat_template(const std::filesystem::path& folder);
 
-/// How a model reads conversations, by its chat template. `origin` names it in messages. A warning says why
-/// there is none: the template is not that of a known format, or does not fit the tokenizer, or begins texts
-/// otherwise than with the start token if `starts_texts`.
+/// The chat settings of a model, which are recognised by its chat template. `origin` names the model in
+/// messages. If the template is of no known format, does not fit the tokenizer, or puts a start token before
+/// texts although the tokenizer does not (`starts_texts`) or the other way round, a warning says so and the
+/// settings are empty.
 ChatSettings chat_of_template(const std::string& jinja, const Tokenizer& tokenizer, bool starts_texts,
                               const std::string& origin, Notes& notes);
 

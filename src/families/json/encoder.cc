@@ -56,7 +56,7 @@ Architecture encoder_architecture(const JsonKeys& keys, const EncoderKind& kind,
   a.beyond_positions = BeyondPositions::error;
   a.norm_epsilon = kind.norm_epsilon > 0 ? kind.norm_epsilon : keys.get("layer_norm_eps", 1e-12f);
   a.embedding_scale = false;
-  a.token_types = kind.usual_types > 0 ? keys.positive("type_vocab_size", kind.usual_types) : 0;
+  a.token_types = kind.default_token_types > 0 ? keys.positive("type_vocab_size", kind.default_token_types) : 0;
   require(kind.separators == 1 || a.token_types == 1,
           "{}: type_vocab_size is {}; only 1 is supported, since both texts of a pair have the type 0",
           keys.path(), a.token_types);
@@ -65,11 +65,12 @@ Architecture encoder_architecture(const JsonKeys& keys, const EncoderKind& kind,
   return a;
 }
 
-/// The settings of a folder of sentence-transformers; otherwise those that it takes for a model without them.
+/// The settings of a folder of sentence-transformers, with the defaults of sentence-transformers for other
+/// folders.
 struct SentenceSettings {
   Pooling pooling = Pooling::mean;
   bool normalize = false;
-  int most_tokens = 0;  ///< with those around a text; 0: as many as the model has positions
+  int max_tokens = 0;  ///< including the tokens around a text; 0: as many as the model has positions
 };
 
 Pooling pooling_of(const fs::path& path) {
@@ -92,7 +93,7 @@ SentenceSettings sentence_settings(const fs::path& folder) {
   const fs::path modules = folder / "modules.json", own = folder / "sentence_bert_config.json";
   if (fs::exists(own)) {
     const JsonKeys keys(own);
-    settings.most_tokens = keys.count("max_seq_length", 0);
+    settings.max_tokens = keys.count("max_seq_length", 0);
     keys.require_is("do_lower_case", false, false);
   }
   if (fs::exists(folder / "config_sentence_transformers.json"))
@@ -131,7 +132,7 @@ int id_of(const Tokenizer& tokenizer, std::string_view text) {
   return -1;
 }
 
-/// The tokenizer of a folder. One token stands before each text and one after it.
+/// Reads the tokenizer of a folder, which must put one token before each text and one after it.
 std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& folder, const EncoderKind& kind, int rows) {
   const fs::path path = folder / "tokenizer.json";
   const bool has_json = fs::exists(path);
@@ -152,20 +153,20 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& folder, const En
   return load_tokenizer_json(add_settings(text, {.bos = bos, .eos = eos, .size = rows}, path), path);
 }
 
-/// The text of a token in tokenizer_config.json, where it may be an object.
-std::string token_text_of(const fs::path& folder, const char* key, std::string_view usual) {
+/// The text of a token in tokenizer_config.json. The value of a token may be an object.
+std::string token_text_of(const fs::path& folder, const char* key, std::string_view default_value) {
   const fs::path path = folder / "tokenizer_config.json";
   const JsonKeys keys(path, fs::exists(path) ? read_regular_file(path) : "{}");
-  if (!keys.has(key)) return std::string(usual);
+  if (!keys.has(key)) return std::string(default_value);
   const json text = keys.at(key).is_object() ? keys.at(key).value("content", json()) : keys.at(key);
   require(text.is_string(), "{}: {} is not the text of a token", keys.path(), key);
   return text;
 }
 
-/// Sets what the model predicts, and the task that it is for.
+/// Sets the head of the model, and its task.
 void set_head(ModelConfig& c, EncoderHead head, const JsonKeys& keys, const fs::path& folder,
               const EncoderKind& kind, const Tokenizer& tokenizer) {
-  c.context_tokens = c.max_positions - 2;  // of a text, besides the tokens around it
+  c.context_tokens = c.max_positions - 2;  // of a text, without the tokens around it
   switch (head) {
     case EncoderHead::masks: {
       c.head = {
@@ -192,14 +193,14 @@ void set_head(ModelConfig& c, EncoderHead head, const JsonKeys& keys, const fs::
       c.head.kind = AnswerSettings::network.head;
       c.task = AnswerSettings::network.task;
       c.settings = write_options(AnswerSettings{.separators = kind.separators});
-      c.context_tokens = c.max_positions;  // of a question and a text, with the tokens around them
+      c.context_tokens = c.max_positions;  // of a question and a text, including the tokens around them
       return;
     case EncoderHead::embedding: {
       const SentenceSettings settings = sentence_settings(folder);
       c.head = {.kind = EmbeddingSettings::network.head, .pooling = settings.pooling};
       c.task = EmbeddingSettings::task;
       c.settings = write_options(EmbeddingSettings{settings.normalize});
-      if (settings.most_tokens > 2) c.context_tokens = std::min(c.context_tokens, settings.most_tokens - 2);
+      if (settings.max_tokens > 2) c.context_tokens = std::min(c.context_tokens, settings.max_tokens - 2);
     }
   }
 }
@@ -235,7 +236,7 @@ std::string_view class_ending(EncoderHead head) {
   return std::ranges::find(heads_by_class, head, [](const auto& pair) { return pair.second; })->first;
 }
 
-/// Tensors of heads that the model does not need may be there: those of the next sentence, or of the pooler.
+/// Tensors of heads that are not needed may be present: that of the next sentence, and the pooler.
 NameRules encoder_rules(const EncoderKind& kind, EncoderHead head, bool tied, const std::string& scope,
                         int64_t skipped) {
   NameRules rules = kind.layers_rules(scope);
@@ -253,7 +254,7 @@ NameRules encoder_rules(const EncoderKind& kind, EncoderHead head, bool tied, co
     rules.push_back({name(kind.mask_dense, ".*"), {"head.dense.*"}});
     rules.push_back({name(kind.mask_norm, ".*"), {"head.layer_norm.*"}});
     const std::string bias = name(kind.mask_copy, ".bias");
-    const bool one = kind.mask_bias == bias;  // there is one bias, and not a copy as well
+    const bool one = kind.mask_bias == bias;  // whether there is only one bias, without a copy
     if (tied) {
       rules.push_back({name(kind.mask_bias, ""), {"output_projection.bias"}});
       rules.push_back({name(kind.mask_copy, ".weight"), {"shared.weight"}, {}, Holds::copy});
@@ -271,7 +272,7 @@ NameRules encoder_rules(const EncoderKind& kind, EncoderHead head, bool tied, co
   rules.push_back({scope + "pooler.dense.*", {}, {}, Holds::nothing});
   if (head == EncoderHead::answers) {
     rules.push_back({"qa_outputs.weight", {"qa_outputs.weight"}});
-    // The same for all tokens, so that it changes no answer.
+    // The bias is the same for all tokens, so it changes no answer.
     rules.push_back({.theirs = "qa_outputs.bias", .holds = Holds::nothing, .computed = [] {
                        return Matrix{1, 2, {0, 0}, true};
                      }});

@@ -19,10 +19,10 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr int usual_positions = 512;
-constexpr int tokens_around = 2;  ///< of a text
+constexpr int default_positions = 512;
+constexpr int tokens_around = 2;  ///< the tokens before and after a text
 
-/// The tasks of encoders of text, with what their models predict.
+/// The tasks of encoders of text, with the heads of their models.
 constexpr std::pair<const TaskNetwork*, EncoderHead> networks[] = {
     {&MaskedLanguageModelSettings::network, EncoderHead::masks},
     {&ClassificationSettings::network, EncoderHead::labels},
@@ -56,12 +56,12 @@ void check_head(const ExportSource& source, const EncoderKind& kind, EncoderHead
     source.need(supported, class_name, difference);
   };
   const bool masks = head == EncoderHead::masks, labels = head == EncoderHead::labels;
-  const Activation wanted = labels ? kind.classifier : kind.masks_by_gelu ? Activation::gelu : c.activation;
+  const Activation expected = labels ? kind.classifier : kind.masks_by_gelu ? Activation::gelu : c.activation;
   need(c.head.dense == (masks || labels), fmt::format("its head.dense is {}", c.head.dense));
   need(c.head.norm == masks, fmt::format("its head.norm is {}", c.head.norm));
-  need(!c.head.dense || c.head.activation == wanted,
+  need(!c.head.dense || c.head.activation == expected,
        fmt::format("its head.activation is '{}' instead of '{}'", name_of_enum(c.head.activation),
-                   name_of_enum(wanted)));
+                   name_of_enum(expected)));
   need(!labels || c.head.pooling == Pooling::first,
        fmt::format("its head.pooling is '{}'", name_of_enum(c.head.pooling)));
   need(head != EncoderHead::embedding || c.head.pooling != Pooling::attention,
@@ -70,7 +70,7 @@ void check_head(const ExportSource& source, const EncoderKind& kind, EncoderHead
        fmt::format("its separators are not {}", kind.separators));
 }
 
-/// The config of the model as it is there, which an import of it gives.
+/// The config of the exported model, which importing it gives.
 ModelConfig exported_config(const ExportSource& source, const EncoderKind& kind, EncoderHead head) {
   const ModelConfig& own = source.model.config();
   ModelConfig c = own;
@@ -78,17 +78,18 @@ ModelConfig exported_config(const ExportSource& source, const EncoderKind& kind,
   const int around = head == EncoderHead::answers ? 0 : tokens_around,
             longest = own.context_tokens > 0 && !embedding ? own.context_tokens + around : 0;
   c.max_positions =
-      own.positions == Positions::learned ? own.max_positions : std::max(usual_positions, longest);
+      own.positions == Positions::learned ? own.max_positions : std::max(default_positions, longest);
   if (longest > 0) c.max_positions = std::min(c.max_positions, longest);
-  const int most = c.max_positions - around;
-  c.context_tokens = embedding && own.context_tokens > 0 ? std::min(most, own.context_tokens) : most;
+  const int max_tokens = c.max_positions - around;
+  c.context_tokens =
+      embedding && own.context_tokens > 0 ? std::min(max_tokens, own.context_tokens) : max_tokens;
   c.positions = Positions::learned;
   c.beyond_positions = BeyondPositions::error;
   c.postprocess_embedding = {ProcessStep::norm, ProcessStep::dropout};
   c.preprocess = c.postprocess_top = {};
   c.postprocess = Architecture().postprocess;
-  c.token_types = kind.usual_types > 0 ? std::max(own.token_types, 1) : 0;
-  c.attention_bias = c.feed_forward_bias = true;  // biases that it does not have are zeros
+  c.token_types = kind.default_token_types > 0 ? std::max(own.token_types, 1) : 0;
+  c.attention_bias = c.feed_forward_bias = true;  // biases that the model does not have are written as zeros
   c.output_bias = head == EncoderHead::masks;
   const bool tied = head == EncoderHead::masks && own.shares_output();
   c.tied_embeddings = tied ? TiedEmbeddings::all : TiedEmbeddings::none;
@@ -120,7 +121,7 @@ ordered_json config_json(const ModelConfig& c, const EncoderKind& kind, EncoderH
                     {"dtype", "float32"}};
   keys["pad_token_id"] = pad >= 0 ? ordered_json(pad) : ordered_json();
   if (kind.norm_epsilon == 0) keys["layer_norm_eps"] = as_written(c.norm_epsilon);
-  if (kind.usual_types > 0) keys["type_vocab_size"] = c.token_types;
+  if (kind.default_token_types > 0) keys["type_vocab_size"] = c.token_types;
   if (kind.head_dropouts)
     for (const char* key : kind.head_dropouts()) keys[key] = as_written(c.dropout);
   if (kind.positions_after_pad) keys["bos_token_id"] = c.bos, keys["eos_token_id"] = c.eos;
@@ -148,7 +149,7 @@ json post_processor_around(const Tokenizer& tokenizer, const EncoderKind& kind) 
   return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", tokens}};
 }
 
-/// Whether a tokenizer.json puts around texts what the model reads.
+/// Whether a tokenizer.json puts the tokens around texts that the model expects.
 bool puts_tokens_around(const json& all, const Tokenizer& tokenizer, const EncoderKind& kind,
                         const std::string& origin) {
   const auto is = [](const std::vector<TemplateToken>& tokens, int64_t count, int32_t id) {
@@ -185,7 +186,7 @@ void write_tokenizer(const fs::path& folder, const ExportSource& source, const E
   write_json(folder / "tokenizer_config.json", settings);
 }
 
-/// The files of a folder of sentence-transformers, which its documentation of modules describes.
+/// Writes the files of a folder of sentence-transformers, which are described in its documentation of modules.
 void write_sentence_transformers(const fs::path& folder, const ModelConfig& c) {
   const bool first = c.head.pooling == Pooling::first;
   ordered_json modules = ordered_json::array();
@@ -213,8 +214,8 @@ void write_sentence_transformers(const fs::path& folder, const ModelConfig& c) {
 }  // namespace
 
 void check_encoder_layers(const ExportSource& source, const std::string& class_name,
-                          std::initializer_list<std::string_view> rare) {
-  need_usual_network(source, class_name, rare);
+                          std::initializer_list<std::string_view> supported) {
+  need_usual_network(source, class_name, supported);
   const ModelConfig& c = source.model.config();
   const auto need = [&](bool supported, const std::string& difference) {
     source.need(supported, class_name, difference);

@@ -13,19 +13,20 @@ using nlohmann::json;
 
 constexpr int default_new_tokens = 20;
 
-Reading reading_of_translations() {
-  Reading reading{.obeyed = {"bad_words_ids", "begin_suppress_tokens", "early_stopping", "forced_bos_token_id",
-                             "forced_eos_token_id", "length_penalty", "max_length", "max_new_tokens",
-                             "min_length", "min_new_tokens", "no_repeat_ngram_size", "num_beams",
-                             "renormalize_logits", "repetition_penalty", "suppress_tokens"},
-                  .ignored = settings_of_sampling(),
-                  .named = settings_of_no_model()};
-  reading.named.insert(reading.named.begin(), Setting{"do_sample", false});
-  return reading;
+SettingSupport translation_setting_support() {
+  SettingSupport support{
+      .supported = {"bad_words_ids", "begin_suppress_tokens", "early_stopping", "forced_bos_token_id",
+                    "forced_eos_token_id", "length_penalty", "max_length", "max_new_tokens", "min_length",
+                    "min_new_tokens", "no_repeat_ngram_size", "num_beams", "renormalize_logits",
+                    "repetition_penalty", "suppress_tokens"},
+      .ignored = sampling_settings(),
+      .unsupported = unsupported_settings()};
+  support.unsupported.insert(support.unsupported.begin(), GenerateSetting{"do_sample", false});
+  return support;
 }
 
 /// The maximum number of generated tokens, including the end token. `max_length` also includes the start token.
-int longest(const GenerationSettings& settings, Notes& notes) {
+int max_new_tokens_of(const GenerationSettings& settings, Notes& notes) {
   const JsonKeys& keys = settings.keys();
   if (keys.has("max_new_tokens")) return keys.count("max_new_tokens", 0);
   if (keys.has("max_length")) return std::max(keys.count("max_length", 0) - 1, 1);
@@ -51,7 +52,7 @@ int decoder_start_token(const GenerationSettings& settings) {
 }
 
 /// Checks that a setting names the end token of the vocabulary, the only one that is supported.
-void check_end(const JsonKeys& keys, const char* key, int eos) {
+void check_end_token(const JsonKeys& keys, const char* key, int eos) {
   if (!keys.has(key)) return;
   const json& end = keys.at(key);
   require(end == eos || end == json::array({eos}), "{}: {} is {}, but </s> of the vocabulary has the id {}",
@@ -63,20 +64,20 @@ void check_end(const JsonKeys& keys, const char* key, int eos) {
 ImportedGeneration read_generation_config(const fs::path& folder, const GenerationModel& model, Notes& notes) {
   const GenerationSettings settings(folder);
   const JsonKeys& keys = settings.keys();
-  const OtherSettings others = other_settings(settings, reading_of_translations());
-  require(others.known.empty(),
+  const OtherSettings other = other_settings(settings, translation_setting_support());
+  require(other.unsupported.empty(),
           "{}: these settings are not supported: {}; without them translations would differ from those of "
           "`generate`. Remove them from the file to import the model so",
-          keys.path(), join(others.known, ", "));
-  if (!others.unknown.empty())
+          keys.path(), join(other.unsupported, ", "));
+  if (!other.unknown.empty())
     notes.warn("{}: these settings are not known, so translations may differ from those of `generate`: {}",
-               keys.path(), join(others.unknown, ", "));
-  check_end(keys, "eos_token_id", model.eos);
-  check_end(keys, "forced_eos_token_id", model.eos);
+               keys.path(), join(other.unknown, ", "));
+  check_end_token(keys, "eos_token_id", model.eos);
+  check_end_token(keys, "forced_eos_token_id", model.eos);
   GenerationConfig rules = common_rules(keys, model);
   rules.beam_size = keys.count("num_beams", 1);
   rules.length_factor = 0;
-  rules.length_offset = longest(settings, notes);
+  rules.length_offset = max_new_tokens_of(settings, notes);
   rules.min_new_tokens = min_new_tokens(keys);
   if (keys.has("forced_bos_token_id")) {
     rules.forced_first_token = keys.count("forced_bos_token_id", 0);
@@ -88,16 +89,17 @@ ImportedGeneration read_generation_config(const fs::path& folder, const Generati
   return {rules, decoder_start_token(settings)};
 }
 
-GenerationConfig exported_generation(const ModelConfig& c, int pad, int most) {
+GenerationConfig exported_generation(const ModelConfig& c, int pad, int max_tokens) {
   GenerationConfig g = c.generation;
   if (g.normalization == ScoreNormalization::none) g.length_penalty = 0;
   g.normalization = ScoreNormalization::length;
   g.finished_keeps_slot = false;
-  g.length_factor = 0;  // it has one limit for all sources, here that of the longest
-  g.length_offset = std::min(longest_output(c.generation, longest_exported_source), most);
-  g.max_new_tokens = 0;  // it is the limit
+  g.length_factor = 0;  // `generate` has one limit for all sources: that of the longest one
+  g.length_offset = std::min(longest_output(c.generation, max_exported_source), max_tokens);
+  g.max_new_tokens = 0;  // the limit is in length_offset
   if (g.at_longest == AtLongest::end_symbol) g.at_longest = AtLongest::certain_end;
-  g.suppress_tokens.clear();  // the unknown token is in it, unless it is allowed; the end is never suppressed
+  // The list is rebuilt from all tokens that are never generated. The end token is never suppressed.
+  g.suppress_tokens.clear();
   if (pad >= 0) g.suppress_tokens.push_back(pad);
   for (const int id : tokens_never_generated(c, c.generation))
     if (id != pad && id != c.eos) g.suppress_tokens.push_back(id);

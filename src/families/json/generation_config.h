@@ -8,7 +8,7 @@
 
 namespace sixfold {
 
-/// Properties of the model that the generation settings depend on.
+/// The properties of a model on which its generation settings depend.
 struct GenerationModel {
   int eos = 0;                      ///< id of the vocabulary's end token
   int target_tokens = 0;            ///< size of the vocabulary
@@ -28,18 +28,18 @@ struct ImportedGeneration {
 ImportedGeneration read_generation_config(const std::filesystem::path& folder, const GenerationModel& model,
                                           Notes& notes);
 
-/// Maximum length of the sources of an exported translation model, including the end token: one limit of
-/// outputs is written, that of such a source.
-inline constexpr int longest_exported_source = 512;
+/// Maximum length of the sources of an exported translation model, including the end token. The limit of
+/// outputs that is written is that for a source of this length.
+inline constexpr int max_exported_source = 512;
 
-/// The settings that `generate` has for those of a translation model. `pad`: the id of a padding token that is
-/// never generated, or -1. Outputs are limited to `most` tokens.
-GenerationConfig exported_generation(const ModelConfig& config, int pad, int most);
+/// The settings of `generate` that correspond to those of a translation model. `pad`: the id of a padding token
+/// that is never generated, or -1. Outputs are limited to `max_tokens` tokens.
+GenerationConfig exported_generation(const ModelConfig& config, int pad, int max_tokens);
 
 /// The token that is forced at the maximum length, or null if the output is cut.
 nlohmann::ordered_json forced_end(const GenerationConfig& rules, int eos);
 
-/// When a search ends, as `early_stopping`.
+/// The stopping criterion of a search as a value of `early_stopping`.
 nlohmann::ordered_json early_stopping_json(const GenerationConfig& rules);
 
 /// generation_config.json of a translation model with settings of `exported_generation`.

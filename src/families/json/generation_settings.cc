@@ -48,13 +48,15 @@ constexpr std::string_view settings_without_effect[] = {"_from_model_config",
                                                         "use_mtp"};
 
 /// Throws an input error that names the setting unless its value has the type of `setting`.
-void require_type(const JsonKeys& keys, const Setting& setting) {
-  const json &value = keys.at(setting.key), &like = setting.like.is_null() ? setting.idle : setting.like;
-  const bool fits = like.is_null() || (like.is_number() && value.is_number()) || value.type() == like.type();
+void require_type(const JsonKeys& keys, const GenerateSetting& setting) {
+  const json &value = keys.at(setting.key),
+             &example = setting.example.is_null() ? setting.neutral : setting.example;
+  const bool fits =
+      example.is_null() || (example.is_number() && value.is_number()) || value.type() == example.type();
   require(fits, "{}: {} is {}, which has the wrong type", keys.path(), setting.key, value.dump());
 }
 
-StoppingCriterion search_end(const JsonKeys& keys) {
+StoppingCriterion stopping_criterion_of(const JsonKeys& keys) {
   if (!keys.has("early_stopping")) return StoppingCriterion::best_is_no_better_now;
   const json& early = keys.at("early_stopping");
   require(early.is_boolean() || early == "never",
@@ -65,30 +67,31 @@ StoppingCriterion search_end(const JsonKeys& keys) {
 
 }  // namespace
 
-const std::vector<Setting>& settings_of_no_model() {
-  static const std::vector<Setting> settings = {{"constraints", nullptr},
-                                                {"diversity_penalty", 0.0},
-                                                {"dola_layers", nullptr},
-                                                {"encoder_no_repeat_ngram_size", 0},
-                                                {"encoder_repetition_penalty", 1.0},
-                                                {"exponential_decay_length_penalty", nullptr, json::array()},
-                                                {"force_bos_token_to_be_generated", false},
-                                                {"force_words_ids", nullptr, json::array()},
-                                                {"forced_decoder_ids", nullptr, json::array()},
-                                                {"guidance_scale", 1.0},
-                                                {"max_time", nullptr, 1.0},
-                                                {"num_beam_groups", 1},
-                                                {"num_return_sequences", 1},
-                                                {"penalty_alpha", nullptr, 1.0},
-                                                {"sequence_bias", nullptr},
-                                                {"stop_strings", nullptr},
-                                                {"token_healing", false},
-                                                {"watermarking_config", nullptr}};
+const std::vector<GenerateSetting>& unsupported_settings() {
+  static const std::vector<GenerateSetting> settings = {
+      {"constraints", nullptr},
+      {"diversity_penalty", 0.0},
+      {"dola_layers", nullptr},
+      {"encoder_no_repeat_ngram_size", 0},
+      {"encoder_repetition_penalty", 1.0},
+      {"exponential_decay_length_penalty", nullptr, json::array()},
+      {"force_bos_token_to_be_generated", false},
+      {"force_words_ids", nullptr, json::array()},
+      {"forced_decoder_ids", nullptr, json::array()},
+      {"guidance_scale", 1.0},
+      {"max_time", nullptr, 1.0},
+      {"num_beam_groups", 1},
+      {"num_return_sequences", 1},
+      {"penalty_alpha", nullptr, 1.0},
+      {"sequence_bias", nullptr},
+      {"stop_strings", nullptr},
+      {"token_healing", false},
+      {"watermarking_config", nullptr}};
   return settings;
 }
 
-const std::vector<Setting>& settings_of_sampling() {
-  static const std::vector<Setting> settings = {
+const std::vector<GenerateSetting>& sampling_settings() {
+  static const std::vector<GenerateSetting> settings = {
       {"epsilon_cutoff", 0.0}, {"eta_cutoff", 0.0}, {"min_p", nullptr, 1.0}, {"temperature", 1.0},
       {"top_h", nullptr, 1.0}, {"top_k", 50},       {"top_p", 1.0},          {"typical_p", 1.0}};
   return settings;
@@ -131,23 +134,23 @@ std::vector<int> known_tokens(const JsonKeys& keys, const char* key, const Gener
   return tokens;
 }
 
-OtherSettings other_settings(const GenerationSettings& settings, const Reading& reading) {
+OtherSettings other_settings(const GenerationSettings& settings, const SettingSupport& support) {
   const JsonKeys& keys = settings.keys();
   OtherSettings found;
   const auto text = [&](const std::string& key) {
     return fmt::format("{} {}", key, keys.at(key.c_str()).dump().substr(0, 60));
   };
-  std::vector<std::string_view> known = reading.obeyed;
+  std::vector<std::string_view> known = support.supported;
   known.insert(known.end(), std::begin(settings_without_effect), std::end(settings_without_effect));
-  for (const auto* list : {&reading.ignored, &reading.named})
-    for (const Setting& setting : *list) {
+  for (const auto* list : {&support.ignored, &support.unsupported})
+    for (const GenerateSetting& setting : *list) {
       known.emplace_back(setting.key);
       if (!keys.has(setting.key)) continue;
       require_type(keys, setting);
-      if (list == &reading.named && keys.at(setting.key) != setting.idle)
-        found.known.push_back(text(setting.key));
+      if (list == &support.unsupported && keys.at(setting.key) != setting.neutral)
+        found.unsupported.push_back(text(setting.key));
     }
-  if (settings.own_file())  // config.json has keys of many kinds
+  if (settings.has_generation_config())  // config.json has keys of many kinds
     for (const auto& [key, value] : keys.all().items())
       if (std::find(known.begin(), known.end(), key) == known.end() && !value.is_null())
         found.unknown.push_back(text(key));
@@ -160,7 +163,7 @@ GenerationConfig common_rules(const JsonKeys& keys, const GenerationModel& model
   rules.length_penalty = static_cast<float>(keys.get("length_penalty", 1.0));
   require(rules.length_penalty >= 0, "{}: length_penalty is {}; negative values are not supported", keys.path(),
           rules.length_penalty);
-  rules.stopping_criterion = search_end(keys);
+  rules.stopping_criterion = stopping_criterion_of(keys);
   for (const std::vector<int>& word : bad_words(keys, model))
     if (word.size() == 1)
       rules.suppress_tokens.push_back(word[0]);

@@ -9,53 +9,55 @@
 #include "families/json/generation_config.h"
 #include "families/json/keys.h"
 
-// What the readers of generation_config.json share: those of translation models and of language models. The
-// meaning of the settings is defined in transformers' generation/configuration_utils.py, utils.py and
+// Code that is shared by the readers of generation_config.json for translation models and for language models.
+// The meaning of the settings is defined in transformers' generation/configuration_utils.py, utils.py and
 // logits_process.py.
 
 namespace sixfold {
 
-/// A setting, its value without effect, and a value of its type if that one is null. Both null: of any type.
-struct Setting {
+/// A setting of `generate`. If `neutral` and `example` are null, a value may have any type.
+struct GenerateSetting {
   const char* key;
-  nlohmann::json idle, like = nullptr;
+  nlohmann::json neutral;            ///< the value without effect
+  nlohmann::json example = nullptr;  ///< a value of the type of the setting, if `neutral` is null
 };
 
-/// Settings that neither kind of models has, `do_sample` not among them.
-const std::vector<Setting>& settings_of_no_model();
+/// Settings that neither kind of model supports. `do_sample` is not among them.
+const std::vector<GenerateSetting>& unsupported_settings();
 /// Settings of sampling, which `do_sample` enables.
-const std::vector<Setting>& settings_of_sampling();
+const std::vector<GenerateSetting>& sampling_settings();
 
-/// What a reader of the settings makes of them. All other settings are named in a warning.
-struct Reading {
-  std::vector<std::string_view> obeyed;
-  std::vector<Setting> ignored;  ///< without effect, whatever their value
-  std::vector<Setting> named;    ///< in a warning, unless their value is the idle one
+/// The settings that a reader knows. All others are unknown, and named in a warning.
+struct SettingSupport {
+  std::vector<std::string_view> supported;
+  std::vector<GenerateSetting> ignored;      ///< without effect for these models, whatever their value
+  std::vector<GenerateSetting> unsupported;  ///< an error, unless they have their neutral value
 };
 
 /// The settings of a folder, and the files that contain them.
 class GenerationSettings {
  public:
   explicit GenerationSettings(const std::filesystem::path& folder)
-      : config_(folder / "config.json"), own_file_(std::filesystem::exists(folder / "generation_config.json")) {
-    if (own_file_) own_.emplace(folder / "generation_config.json");
+      : config_(folder / "config.json"),
+        has_generation_config_(std::filesystem::exists(folder / "generation_config.json")) {
+    if (has_generation_config_) generation_config_.emplace(folder / "generation_config.json");
   }
-  const JsonKeys& keys() const { return own_file_ ? *own_ : config_; }
+  const JsonKeys& keys() const { return has_generation_config_ ? *generation_config_ : config_; }
   const JsonKeys& config() const { return config_; }
-  bool own_file() const { return own_file_; }
+  bool has_generation_config() const { return has_generation_config_; }
 
  private:
   JsonKeys config_;
-  bool own_file_;
-  std::optional<JsonKeys> own_;
+  bool has_generation_config_;
+  std::optional<JsonKeys> generation_config_;
 };
 
-/// The settings that are neither obeyed nor without effect, each with its value.
+/// The settings of a folder that are neither supported nor without effect, each with its value.
 struct OtherSettings {
-  std::vector<std::string> known, unknown;
+  std::vector<std::string> unsupported, unknown;
 };
 
-OtherSettings other_settings(const GenerationSettings& settings, const Reading& reading);
+OtherSettings other_settings(const GenerationSettings& settings, const SettingSupport& support);
 
 /// The list of tokens in a setting.
 std::vector<int64_t> token_list(const JsonKeys& keys, const char* key);

@@ -9,7 +9,7 @@
 namespace sixfold {
 namespace {
 
-/// Without a bias of the output of attention, ours are zeros if there are others.
+/// If attention has biases, but none in its output projection, that bias of ours is zero.
 NameRules llama_rules(const LlamaKind& kind, AttentionBiases biases) {
   const std::string theirs = "model.layers.*.", ours = "decoder.layers.*.", attention = ours + "self_attn.";
   NameRules rules;
@@ -58,8 +58,8 @@ ModelConfig config_of(const JsonKeys& keys, const LlamaKind& kind) {
   static_cast<Architecture&>(c) = causal_architecture();
   c.d_model = keys.size("hidden_size");
   c.heads = keys.size("num_attention_heads");
-  const int usual_kv_heads = kind.kv_heads && !keys.names("num_key_value_heads") ? kind.kv_heads : c.heads;
-  c.kv_heads = keys.positive("num_key_value_heads", usual_kv_heads);
+  const int default_kv_heads = kind.kv_heads && !keys.names("num_key_value_heads") ? kind.kv_heads : c.heads;
+  c.kv_heads = keys.positive("num_key_value_heads", default_kv_heads);
   const int head_dim = kind.head_dim && !keys.names("head_dim") ? kind.head_dim : 0;
   c.d_k = c.d_v = keys.has("head_dim") ? keys.size("head_dim") : head_dim;
   c.d_ff = keys.size("intermediate_size");
@@ -93,7 +93,7 @@ AttentionBiases biases_of(const Transformer& model) {
   return is_used("_proj.bias") ? AttentionBiases::query_key_value : AttentionBiases::none;
 }
 
-/// The biases that a family writes for a model that has these.
+/// The biases that are written for a model of a family.
 AttentionBiases written_biases(const ExportSource& source, const LlamaKind& kind) {
   const AttentionBiases used = biases_of(source.model);
   if (kind.biases == AttentionBiases::as_config_says)
@@ -120,15 +120,15 @@ bool is_llama_like(const ModelConfig& c) {
          !c.parallel_residual;
 }
 
-int sliding_window(const JsonKeys& keys, int usual) {
-  return keys.names("sliding_window") ? keys.count("sliding_window", 0) : usual;
+int sliding_window(const JsonKeys& keys, int default_value) {
+  return keys.names("sliding_window") ? keys.count("sliding_window", 0) : default_value;
 }
 
 Imported read_llama_like(const ImportSource& source, const LlamaKind& kind) {
   const JsonKeys keys(std::filesystem::path(source.path) / "config.json");
   const ModelConfig config = config_of(keys, kind);
   return read_causal(source, keys, read_tensors(source.path),
-                     {config, llama_rules(kind, biases_of(keys, kind)), kind.usual});
+                     {config, llama_rules(kind, biases_of(keys, kind)), kind.default_ids});
 }
 
 Exported write_llama_like(const ExportSource& source, const std::string& folder, const LlamaKind& kind) {
@@ -145,9 +145,9 @@ Exported write_llama_like(const ExportSource& source, const std::string& folder,
   const bool restricted = c.decoder_mixer == MixerKind::restricted_attention;
   need(!restricted || kind.window, "its decoder_mixer is 'restricted_attention'");
   c.context_tokens = c.context_tokens > 0 ? c.context_tokens : kind.context;
-  if (restricted && c.attention_window + 1 >= c.context_tokens)  // all of a text
+  if (restricted && c.attention_window + 1 >= c.context_tokens)  // the window covers a whole text
     c.decoder_mixer = MixerKind::attention, c.attention_window = Architecture().attention_window;
-  if (!kind.fused) c.dropout = 0;  // it has no such key
+  if (!kind.fused) c.dropout = 0;  // the family has no key for it
   const AttentionBiases biases = written_biases(source, kind);
   c.attention_bias = biases != AttentionBiases::none;
   nlohmann::ordered_json keys{{"model_type", kind.type},
@@ -166,7 +166,7 @@ Exported write_llama_like(const ExportSource& source, const std::string& folder,
   if (!kind.fused) keys["mlp_bias"] = c.feed_forward_bias;
   if (kind.fused) {
     keys["resid_pdrop"] = as_written(c.dropout);
-    keys["pad_token_id"] = c.eos;  // whose default is a token of Phi-3's own vocabulary
+    keys["pad_token_id"] = c.eos;  // the default is an id of the vocabulary of Phi-3
     keys["original_max_position_embeddings"] = c.context_tokens;
   }
   write_window(c, kind, keys);

@@ -11,9 +11,9 @@ namespace {
 using nlohmann::json;
 
 /// The keys of the rotary positions: those of rope_scaling, or of rope_parameters.
-class Rope {
+class RopeSettings {
  public:
-  explicit Rope(const JsonKeys& keys) : path_(keys.path()) {
+  explicit RopeSettings(const JsonKeys& keys) : path_(keys.path()) {
     for (const char* key : {"rope_parameters", "rope_scaling"}) {
       if (!keys.has(key) || keys.at(key).empty()) continue;
       group_ = key;
@@ -23,8 +23,8 @@ class Rope {
   }
 
   bool has(const char* key) const { return values_.contains(key) && !values_[key].is_null(); }
-  float number(const char* key, float otherwise) const {
-    if (!has(key)) return otherwise;
+  float number(const char* key, float default_value) const {
+    if (!has(key)) return default_value;
     require(values_[key].is_number(), "{}: {}.{} is {}; it must be a number", path_, group_, key,
             values_[key].dump());
     return values_[key].get<float>();
@@ -33,14 +33,14 @@ class Rope {
     require(has(key), "{}: {}.{} is missing", path_, group_, key);
     return number(key, 0);
   }
-  bool truth(const char* key, bool otherwise) const {
+  bool boolean(const char* key, bool default_value) const {
     require(!has(key) || values_[key].is_boolean(), "{}: {}.{} is not true or false", path_, group_, key);
-    return has(key) ? values_[key].get<bool>() : otherwise;
+    return has(key) ? values_[key].get<bool>() : default_value;
   }
-  int count(const char* key, int otherwise) const {
+  int count(const char* key, int default_value) const {
     return has(key) ? static_cast<int>(whole_number(values_[key], fmt::format("{}: {}.{}", path_, group_, key),
                                                     1, (1 << 30) - 1))
-                    : otherwise;
+                    : default_value;
   }
   std::vector<float> factors(const char* key, int count) const {
     const json list = values_.value(key, json());
@@ -65,22 +65,22 @@ class Rope {
   json values_ = json::object();
 };
 
-/// The factor of the cosines and sines of yarn.
-float magnitude_of(const Rope& rope, float factor) {
+/// The factor by which yarn multiplies cosines and sines.
+float magnitude_of(const RopeSettings& rope, float factor) {
   const auto scaled = [&](float by) { return yarn_magnitude(factor, by); };
   if (rope.has("attention_factor")) return rope.number("attention_factor", 1);
   const float up = rope.number("mscale", 0), down = rope.number("mscale_all_dim", 0);
   return static_cast<float>(up != 0 && down != 0 ? scaled(up) / scaled(down) : scaled(1));
 }
 
-/// The factor of the cosines and sines of longrope.
-float longrope_magnitude_of(const Rope& rope, int context, int original) {
+/// The factor by which longrope multiplies cosines and sines.
+float longrope_magnitude_of(const RopeSettings& rope, int context, int original) {
   if (rope.has("attention_factor")) return rope.number("attention_factor", 1);
   const double factor = rope.number("factor", static_cast<float>(context) / static_cast<float>(original));
   return factor <= 1 ? 1 : static_cast<float>(std::sqrt(1 + std::log(factor) / std::log(double(original))));
 }
 
-RotaryScaling scaling_of(const Rope& rope, const JsonKeys& keys, ModelConfig& c) {
+RotaryScaling scaling_of(const RopeSettings& rope, const JsonKeys& keys, ModelConfig& c) {
   const std::string type = rope.type();
   const int context = c.context_tokens;
   RotaryScaling s;
@@ -112,7 +112,7 @@ RotaryScaling scaling_of(const Rope& rope, const JsonKeys& keys, ModelConfig& c)
   if (s.kind == RotaryScalingKind::yarn) {
     s.low = rope.number("beta_slow", 1);
     s.high = rope.number("beta_fast", 32);
-    s.whole_features = rope.truth("truncate", true);
+    s.whole_features = rope.boolean("truncate", true);
     s.magnitude = magnitude_of(rope, s.factor);
   }
   return s;
@@ -125,10 +125,10 @@ double yarn_magnitude(double factor, double scale) {
 }
 
 void read_rope(const JsonKeys& keys, const RopeKeys& names, ModelConfig& c) {
-  const Rope rope(keys);
+  const RopeSettings rope(keys);
   c.positions = Positions::rotary;
   c.rotary_base = rope.number("rope_theta", keys.get(names.base, 10000.0f));
-  const float share = rope.number("partial_rotary_factor", keys.get(names.share, names.usual_share));
+  const float share = rope.number("partial_rotary_factor", keys.get(names.share, names.default_share));
   require(share > 0 && share <= 1, "{}: {} is {}; it must be above 0 and at most 1", keys.path(), names.share,
           share);
   const int rotated = static_cast<int>(static_cast<float>(c.key_width()) * share);

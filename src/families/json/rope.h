@@ -9,22 +9,22 @@
 
 namespace sixfold {
 
-/// The names and the defaults of keys outside of `rope_parameters`, which older folders have.
+/// The names and defaults of the keys outside of `rope_parameters`, which are used in older folders.
 struct RopeKeys {
   const char* base = "rope_theta";
   const char* share = "partial_rotary_factor";
-  float usual_share = 1;  ///< of the features of a head that are rotated
+  float default_share = 1;  ///< default share of the features of a head that are rotated
 };
 
 /// Sets the base, the rotated features and the scaling of rotary positions. `context_tokens` and the width of a
-/// head must be set. The type "dynamic" changes nothing for texts of so many tokens; "longrope" has other
-/// factors for texts longer than those of the earlier training, and `context_tokens` becomes the length of
-/// these. Throws an input error that names the key for a type that is not supported, and for a value out of
-/// range.
+/// head must be set. The type "dynamic" changes nothing for texts of at most `context_tokens` tokens. The type
+/// "longrope" has different factors for texts that are longer than those of the original training, so
+/// `context_tokens` becomes the length of these. Throws an input error that names the key for a type that is
+/// not supported, and for a value out of range.
 void read_rope(const JsonKeys& keys, const RopeKeys& names, ModelConfig& c);
 
-/// The factor of the cosines and sines of yarn for wavelengths that are `factor` times as long (Peng et al.
-/// 2024, equation 22); `scale` is that of its logarithm.
+/// The factor by which yarn multiplies cosines and sines if the context is extended by `factor` (Peng et al.
+/// 2024, equation 22). `scale` multiplies the logarithm of `factor`.
 double yarn_magnitude(double factor, double scale = 1);
 
 /// The value of `rope_parameters` for these positions.

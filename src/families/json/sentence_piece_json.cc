@@ -29,7 +29,7 @@ struct Piece {
   PieceType type = PieceType::normal;
 };
 
-/// What a model says about its pieces and about the text before it is split.
+/// The pieces of a model, and its settings of normalisation.
 struct Model {
   std::vector<Piece> pieces;
   ModelKind kind = ModelKind::unigram;
@@ -87,7 +87,8 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-/// The merges that lead to each piece: all pairs of pieces that it consists of, of better pieces first.
+/// The merges that lead to each piece: all pairs of pieces of which it is the concatenation. Those of pieces
+/// with higher scores come first.
 json merges_of(const Model& model) {
   std::unordered_set<std::string_view> known;
   std::vector<const Piece*> order;
@@ -125,7 +126,7 @@ json splitting_model(const Model& model, const std::vector<std::string>& names) 
   return result;
 }
 
-/// The tokens that are found in a text before anything else is done with it.
+/// The tokens that are split off from a text before it is normalised.
 json added_tokens_of(const Model& model, const std::vector<std::string>& names) {
   json added = json::array();
   for (size_t id = 0; id < names.size(); ++id) {
@@ -160,7 +161,7 @@ json normalizer_of(const Model& model) {
   return {{"type", "Sequence"}, {"normalizers", steps}};
 }
 
-/// The mark at the beginning of a text, or of each line, stands for nothing.
+/// The mark at the beginning of a text, or of each line, is removed, since it does not stand for a space.
 json decoder_of(const Model& model, bool by_lines) {
   json steps{replacement("String", word_mark, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}};
   if (model.marks_begin) {

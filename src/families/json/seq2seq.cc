@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr int longest_exported_output = 1 << 14;
+constexpr int max_exported_output = 1 << 14;
 
 std::vector<int> ids_of(const std::vector<TemplateToken>& tokens) {
   std::vector<int> ids;
@@ -24,7 +24,7 @@ std::vector<int> ids_of(const std::vector<TemplateToken>& tokens) {
   return ids;
 }
 
-/// A text stands where its template says.
+/// Reads tokenizer.json, and the tokens around a text from its template.
 Seq2SeqTokenizer read_tokenizer_json(const fs::path& path, int rows, int eos) {
   const std::string text = read_regular_file(path);
   const TextTemplate around = read_text_templates(parse_json(text, path), path).single;
@@ -35,15 +35,15 @@ Seq2SeqTokenizer read_tokenizer_json(const fs::path& path, int rows, int eos) {
   return read;
 }
 
-/// The language of a key of tokenizer_config.json; empty if it has none.
+/// The language in a key of tokenizer_config.json; empty if there is none.
 std::string language_of(const JsonKeys& keys, const char* key) {
   const std::string language = keys.get<std::string>(key, "");
   return is_model_language(language) ? language : "";
 }
 
-/// Sets how a model is told its languages. With tokens of languages, that of the source stands first, whatever
-/// the template says, since the tokenizers of transformers change it. `forced` is the first token of
-/// translations.
+/// Sets the languages of a model, and how they are given to it. With tokens of languages, the token of the
+/// source language comes first, whatever the template says, since the tokenizers of transformers change the
+/// template. `forced` is the first token of translations.
 void set_languages(const fs::path& folder, const Seq2SeqModel& theirs, const Tokenizer& tokenizer, int forced,
                    TranslationSettings& settings) {
   const fs::path path = folder / "tokenizer_config.json";
@@ -69,14 +69,15 @@ void set_languages(const fs::path& folder, const Seq2SeqModel& theirs, const Tok
     return;
   }
   settings.language_token.clear();
-  settings.target_start = settings.source_start;  // their tokenizers put the same tokens around both
+  // The tokenizers of transformers put the same tokens around both sides.
+  settings.target_start = settings.source_start;
   if (settings.source_end == std::vector{tokenizer.eos()}) settings.source_end.clear();
   // Languages of a tokenizer that puts their tokens after sources are fixed.
   for (std::string* language : {&settings.source_language, &settings.target_language})
     if (!is_language_code(*language)) language->clear();
 }
 
-/// config.json has the keys of `generate` of models that were saved before generation_config.json was.
+/// Models that were saved before generation_config.json existed have the keys of `generate` in config.json.
 void set_generation(const fs::path& folder, const Seq2SeqModel& theirs, ModelConfig& config, Notes& notes) {
   const ImportedGeneration read =
       read_generation_config(folder, {.eos = config.eos, .target_tokens = config.target_vocab}, notes);
@@ -146,7 +147,7 @@ Imported read_seq2seq(const ImportSource& source, const JsonKeys& keys, const Te
       rows_of(tensors, theirs.rules,
               config.shares_embedding() ? "shared.weight" : "decoder.embed_tokens.weight", config.d_model);
   Imported imported{.step = hugging_face_step, .origin = source.path};
-  const SpecialIds ids = read_special_ids(folder, theirs.usual, rows);
+  const SpecialIds ids = read_special_ids(folder, theirs.default_ids, rows);
   const int eos = ids.eos;
   if (!ids.more_ends.empty())
     imported.notes.warn("{}: eos_token_id has {} ids; outputs end with the first of them alone, {}",
@@ -191,7 +192,7 @@ ModelConfig exported_seq2seq_config(const ExportSource& source, std::string_view
        "its tokenizer is not one of a tokenizer.json for both sides");
   c.bos = -1;
   c.settings = write_options(settings_of<TranslationSettings>(c));
-  c.generation = exported_generation(c, /*pad=*/-1, longest_exported_output - 1);
+  c.generation = exported_generation(c, /*pad=*/-1, max_exported_output - 1);
   return c;
 }
 

@@ -72,8 +72,8 @@ int start_of_step(const json& step, const std::string& origin) {
 }
 
 /// The text of a token in tokenizer_config.json, where it may be an object with its properties.
-std::string token_of(const JsonKeys& keys, const char* key, const std::string& usual) {
-  if (!keys.names(key)) return usual;
+std::string token_of(const JsonKeys& keys, const char* key, const std::string& default_value) {
+  if (!keys.names(key)) return default_value;
   const json& value = keys.at(key);
   if (value.is_null()) return {};
   const json text = value.is_object() ? value.value("content", json()) : value;

@@ -12,46 +12,46 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json, nlohmann::ordered_json;
 
-/// `generate` draws among so many tokens where a folder does not say it.
-constexpr int usual_top_k = 50;
+/// The default of `generate` for `top_k`.
+constexpr int default_top_k = 50;
 
-Reading reading_of_texts(bool draws) {
-  Reading reading{
-      .obeyed = {"bad_words_ids", "begin_suppress_tokens", "do_sample", "early_stopping", "length_penalty",
-                 "max_length", "max_new_tokens", "min_new_tokens", "no_repeat_ngram_size", "num_beams",
-                 "renormalize_logits", "repetition_penalty", "suppress_tokens"},
+SettingSupport text_setting_support(bool samples) {
+  SettingSupport support{
+      .supported = {"bad_words_ids", "begin_suppress_tokens", "do_sample", "early_stopping", "length_penalty",
+                    "max_length", "max_new_tokens", "min_new_tokens", "no_repeat_ngram_size", "num_beams",
+                    "renormalize_logits", "repetition_penalty", "suppress_tokens"},
       .ignored = {},
-      .named = settings_of_no_model()};
-  reading.named.insert(
-      reading.named.end(),
+      .unsupported = unsupported_settings()};
+  support.unsupported.insert(
+      support.unsupported.end(),
       {{"forced_bos_token_id", nullptr, 0}, {"forced_eos_token_id", nullptr}, {"min_length", 0}});
-  for (const Setting& setting : settings_of_sampling()) {
-    const bool obeyed = setting.key == std::string_view("temperature") ||
-                        setting.key == std::string_view("top_k") || setting.key == std::string_view("top_p") ||
-                        setting.key == std::string_view("min_p");
-    if (draws && obeyed)
-      reading.obeyed.emplace_back(setting.key);
+  for (const GenerateSetting& setting : sampling_settings()) {
+    const bool supported = setting.key == std::string_view("temperature") ||
+                           setting.key == std::string_view("top_k") ||
+                           setting.key == std::string_view("top_p") || setting.key == std::string_view("min_p");
+    if (samples && supported)
+      support.supported.emplace_back(setting.key);
     else
-      (draws ? reading.named : reading.ignored).push_back(setting);
+      (samples ? support.unsupported : support.ignored).push_back(setting);
   }
-  return reading;
+  return support;
 }
 
-/// A number within a range, or `otherwise` if it is not given.
-float number_in(const JsonKeys& keys, const char* key, double otherwise, const Range& range) {
-  const double number = keys.get(key, otherwise);
+/// A number within a range, or `default_value` if it is not given.
+float number_in(const JsonKeys& keys, const char* key, double default_value, const Range& range) {
+  const double number = keys.get(key, default_value);
   require(range.contains(number), "{}: {} is {}; it must be {}", keys.path(), key, number, range.describe());
   return static_cast<float>(number);
 }
 
-DrawOptions drawing(const JsonKeys& keys, bool draws) {
-  constexpr double most = 1e6;
-  DrawOptions draw{
-      .repetition_penalty = number_in(keys, "repetition_penalty", 1, {.low = 0, .high = most, .above = true}),
-      .temperature = 0};
-  if (!draws) return draw;
-  draw.temperature = number_in(keys, "temperature", 1, {.low = 0, .high = most, .above = true});
-  draw.top_k = keys.count("top_k", usual_top_k);
+DrawOptions draw_options(const JsonKeys& keys, bool samples) {
+  constexpr double max_value = 1e6;
+  DrawOptions draw{.repetition_penalty =
+                       number_in(keys, "repetition_penalty", 1, {.low = 0, .high = max_value, .above = true}),
+                   .temperature = 0};
+  if (!samples) return draw;
+  draw.temperature = number_in(keys, "temperature", 1, {.low = 0, .high = max_value, .above = true});
+  draw.top_k = keys.count("top_k", default_top_k);
   draw.top_p = number_in(keys, "top_p", 1, {.low = 0, .high = 1, .above = true});
   draw.min_p = number_in(keys, "min_p", 0, from_to_below(0, 1));
   return draw;
@@ -74,23 +74,24 @@ std::vector<int> ids_in(const JsonKeys& keys, const char* key, int tokens) {
   return ids;
 }
 
-/// The ids of a special token: those of generation_config.json, then those of config.json, then `usual` if
-/// config.json does not have the key at all.
-std::vector<int> special_ids(const GenerationSettings& settings, const char* key, int usual, int tokens) {
+/// The ids of a special token: those of generation_config.json, then those of config.json, then `default_value`
+/// if config.json does not have the key at all.
+std::vector<int> special_ids(const GenerationSettings& settings, const char* key, int default_value,
+                             int tokens) {
   if (auto own = ids_in(settings.keys(), key, tokens); !own.empty()) return own;
   const JsonKeys& config = settings.config();
   if (config.names(key)) return ids_in(config, key, tokens);
-  require(usual < tokens, "{}: has no {}, and the usual id, {}, is not one of the model's {} tokens",
-          config.path(), key, usual, tokens);
-  return usual < 0 ? std::vector<int>() : std::vector{usual};
+  require(default_value < tokens, "{}: has no {}, and the usual id, {}, is not one of the model's {} tokens",
+          config.path(), key, default_value, tokens);
+  return default_value < 0 ? std::vector<int>() : std::vector{default_value};
 }
 
 }  // namespace
 
-SpecialIds read_special_ids(const fs::path& folder, const SpecialIds& usual, int tokens) {
+SpecialIds read_special_ids(const fs::path& folder, const SpecialIds& defaults, int tokens) {
   const GenerationSettings settings(folder);
-  const std::vector<int> ends = special_ids(settings, "eos_token_id", usual.eos, tokens),
-                         starts = special_ids(settings, "bos_token_id", usual.bos, tokens);
+  const std::vector<int> ends = special_ids(settings, "eos_token_id", defaults.eos, tokens),
+                         starts = special_ids(settings, "bos_token_id", defaults.bos, tokens);
   require(!ends.empty(),
           "{}: eos_token_id is null; a model without an end token can't be imported: give the id of the token "
           "that ends a text, or of one that is between texts",
@@ -103,19 +104,19 @@ SpecialIds read_special_ids(const fs::path& folder, const SpecialIds& usual, int
 TextGeneration read_text_generation_config(const fs::path& folder, const GenerationModel& model, Notes& notes) {
   const GenerationSettings folder_settings(folder);
   const JsonKeys& keys = folder_settings.keys();
-  const bool draws = keys.get("do_sample", false);
-  const OtherSettings others = other_settings(folder_settings, reading_of_texts(draws));
-  require(others.known.empty(),
+  const bool samples = keys.get("do_sample", false);
+  const OtherSettings other = other_settings(folder_settings, text_setting_support(samples));
+  require(other.unsupported.empty(),
           "{}: these settings are not supported: {}; without them texts would differ from those of `generate`. "
           "Remove them from the file to import the model so",
-          keys.path(), join(others.known, ", "));
-  if (!others.unknown.empty())
+          keys.path(), join(other.unsupported, ", "));
+  if (!other.unknown.empty())
     notes.warn("{}: these settings are not known, so texts may differ from those of `generate`: {}",
-               keys.path(), join(others.unknown, ", "));
+               keys.path(), join(other.unknown, ", "));
   TextGeneration result{.generation = common_rules(keys, model), .settings = {}};
   GenerationConfig& rules = result.generation;
   LanguageModelSettings& settings = result.settings;
-  settings.draw = drawing(keys, draws);
+  settings.draw = draw_options(keys, samples);
   rules.at_longest = AtLongest::cut;
   rules.min_new_tokens = keys.count("min_new_tokens", 0);
   if (keys.has("max_new_tokens"))
@@ -125,7 +126,7 @@ TextGeneration read_text_generation_config(const fs::path& folder, const Generat
   require(rules.no_repeat_ngram != 1, "{}: no_repeat_ngram_size is 1; it must be at least 2, or 0",
           keys.path());
   const int beams = keys.positive("num_beams", 1);
-  require(!draws || beams == 1, "{}: do_sample is true and num_beams is {}; only one of them is supported",
+  require(!samples || beams == 1, "{}: do_sample is true and num_beams is {}; only one of them is supported",
           keys.path(), beams);
   if (beams > 1) settings.beam_size = beams;
   return result;

@@ -11,16 +11,16 @@ namespace sixfold {
 /// The special tokens of a language model; -1: none.
 struct SpecialIds {
   int bos = -1, eos = -1;
-  std::vector<int> more_ends = {};  ///< besides `eos`
+  std::vector<int> more_ends = {};  ///< end tokens besides `eos`
 };
 
 /// Reads bos_token_id and eos_token_id of a folder: those of generation_config.json, then those of config.json.
-/// A value of null counts as none. `usual` are the ids of a config.json without the keys, and `tokens` the size
-/// of the vocabulary. Of several end tokens the first is `eos`. Throws an input error if there is no end token,
-/// if there are several start tokens, or if a value is not an id of the vocabulary.
-SpecialIds read_special_ids(const std::filesystem::path& folder, const SpecialIds& usual, int tokens);
+/// A value of null counts as none. `defaults` are the ids of a config.json without the keys, and `tokens` the
+/// size of the vocabulary. Of several end tokens the first is `eos`. Throws an input error if there is no end
+/// token, if there are several start tokens, or if a value is not an id of the vocabulary.
+SpecialIds read_special_ids(const std::filesystem::path& folder, const SpecialIds& defaults, int tokens);
 
-/// How texts are generated with a language model.
+/// The settings of text generation with a language model.
 struct TextGeneration {
   GenerationConfig generation;
   LanguageModelSettings settings;
@@ -32,7 +32,7 @@ struct TextGeneration {
 TextGeneration read_text_generation_config(const std::filesystem::path& folder, const GenerationModel& model,
                                            Notes& notes);
 
-/// The settings of a language model as `generate` has them.
+/// The settings of `generate` that correspond to those of a language model.
 TextGeneration exported_text_generation(const ModelConfig& config);
 
 /// generation_config.json of a language model with settings of `exported_text_generation`.

@@ -95,7 +95,7 @@ void answer_lines(const AnswerSettings& settings, const QuestionAnswerer& answer
 void answer_squad(const AnswerSettings& settings, const QuestionAnswerer& answerer, AnswerOptions options) {
   require(!settings.json,
           "--json: the answers to the questions of a JSON file are JSON in any case; leave it out");
-  const std::vector<QuestionedText> texts =
+  const std::vector<Passage> texts =
       read_squad(settings.text.input, RightAnswers::optional, settings.text.invalid);
   TextOutput output(settings.text.output, {settings.text.input, settings.model});
   const StopOnInterrupt interrupt;  // not before: a signal ends the reading
@@ -103,7 +103,7 @@ void answer_squad(const AnswerSettings& settings, const QuestionAnswerer& answer
   Summary summary;
   auto predictions = nlohmann::json::object();
   std::vector<TextQuestion> block;
-  std::vector<const AskedQuestion*> asked;
+  std::vector<const PassageQuestion*> asked;
   size_t bytes = 0;
   const auto answer_block = [&] {
     const std::vector<TextAnswer> answers = answerer.answers(block, options);
@@ -114,8 +114,8 @@ void answer_squad(const AnswerSettings& settings, const QuestionAnswerer& answer
     block.clear(), asked.clear();
     bytes = 0;
   };
-  for (const QuestionedText& text : texts)
-    for (const AskedQuestion& question : text.questions) {
+  for (const Passage& text : texts)
+    for (const PassageQuestion& question : text.questions) {
       block.push_back({text.text, question.text});
       asked.push_back(&question);
       bytes += text.text.size() + question.text.size();

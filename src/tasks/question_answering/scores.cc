@@ -42,8 +42,7 @@ void add_all(ValidationScores& scores, const std::vector<std::vector<double>>& r
   std::vector<size_t> next(results.size(), 0);
   for (int64_t i = 0; i < data.texts().size(); ++i) {
     const auto process = static_cast<size_t>(i) % results.size();
-    for (int32_t k = 0; k < StoredQuestionedText(data.texts()[i]).questions();
-         ++k, next[process] += scores.size())
+    for (int32_t k = 0; k < StoredPassage(data.texts()[i]).questions(); ++k, next[process] += scores.size())
       scores.add(std::span(results[process]).subspan(next[process], scores.size()));
   }
 }
@@ -62,7 +61,7 @@ Scores answer_scores(const Transformer& model, const QuestionDataset& data,
   Block block = new_block();
   int64_t tokens = 0;
   for (int64_t i = run.processes.rank(); i < data.texts().size(); i += run.processes.size()) {
-    const StoredQuestionedText stored(data.texts()[i]);
+    const StoredPassage stored(data.texts()[i]);
     const auto text = std::make_shared<LocatedText>(stored.text(), stored.located());
     size_t place = stored.first_question();
     for (int32_t k = 0; k < stored.questions(); ++k) {
@@ -84,7 +83,7 @@ Scores answer_scores(const Transformer& model, const QuestionDataset& data,
 int64_t answer_score_bytes(const QuestionDataset& data, int64_t batch_tokens) {
   int64_t longest = 0;
   for (int64_t i = 0; i < data.texts().size(); ++i)
-    longest = std::max(longest, std::ssize(StoredQuestionedText(data.texts()[i]).tokens()));
+    longest = std::max(longest, std::ssize(StoredPassage(data.texts()[i]).tokens()));
   constexpr int64_t bytes_of_token = 128;  // its id, place, text and scores
   return (block_tokens(batch_tokens) + longest) * bytes_of_token;
 }

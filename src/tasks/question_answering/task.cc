@@ -21,10 +21,10 @@ StoredText read_text(const QuestionAnsweringOptions& options, const TaskStart& s
   const auto training_text = [&]() -> TextReader {
     return [&](const auto& use) {
       QuestionReader reader(data.train, data.invalid_utf8);
-      for (QuestionedText text; reader.next(text);) {
+      for (Passage text; reader.next(text);) {
         if (start.stop && start.stop->load() != 0) throw Cancelled();
         use(without_line_ends(text.text));
-        for (const AskedQuestion& question : text.questions) use(without_line_ends(question.text));
+        for (const PassageQuestion& question : text.questions) use(without_line_ends(question.text));
       }
     };
   };

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/plural.h"
-#include "data/kept_text.h"
+#include "data/stored_parallel_text.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/what_is.h"
@@ -58,23 +58,23 @@ void require_tokens(const Tokenizer& tokenizer, const std::vector<std::string>& 
 }
 
 /// Returns a reader of one side of the training text, to train a tokenizer on.
-MadePairs made_pairs(const TranslationOptions& options) {
+PairAugmentation pair_augmentation(const TranslationOptions& options) {
   return {options.data.capitals, options.data.noise, options.train.seed};
 }
 
 TextReader side_of(const std::vector<CorpusFiles>& files, const TranslationOptions& options,
                    const TaskStart& start, bool source_side) {
-  return
-      [=, invalid = options.data.invalid_utf8, made = made_pairs(options), stop = start.stop](const auto& use) {
-        PairReader reader(files, invalid, made);
-        for (std::string source, target; reader.next(source, target);) {
-          if (stop && stop->load() != 0) throw Cancelled();
-          use(source_side ? source : target);
-        }
-        const CorpusReport& report = reader.report();
-        require(report.zero_weight == 0 || report.kept() > 0, "data.pair_weights: no pair is left ({})",
-                report.describe());
-      };
+  return [=, invalid = options.data.invalid_utf8, augmentation = pair_augmentation(options),
+          stop = start.stop](const auto& use) {
+    PairReader reader(files, invalid, augmentation);
+    for (std::string source, target; reader.next(source, target);) {
+      if (stop && stop->load() != 0) throw Cancelled();
+      use(source_side ? source : target);
+    }
+    const CorpusReport& report = reader.report();
+    require(report.zero_weight == 0 || report.kept() > 0, "data.pair_weights: no pair is left ({})",
+            report.describe());
+  };
 }
 
 Tokenizers tokenizers_of(const TranslationOptions& options, const TaskStart& start,
@@ -117,10 +117,11 @@ std::string store_settings(const TranslationOptions& options, const TaskStart& s
                                  ? ""
                                  : fmt::format(", around texts [{}] [{}] [{}]", join(layout.source_start),
                                                join(layout.source_end), join(layout.target_start));
-  const MadePairs made = made_pairs(options);
-  const std::string copies = made.any() ? fmt::format(", copies in capitals {}, with typing errors {}, seed {}",
-                                                      made.capitals, made.noise, made.seed)
-                                        : "";
+  const PairAugmentation augmentation = pair_augmentation(options);
+  const std::string copies = augmentation.any()
+                                 ? fmt::format(", copies in capitals {}, with typing errors {}, seed {}",
+                                               augmentation.capitals, augmentation.noise, augmentation.seed)
+                                 : "";
   return fmt::format(
       "invalid_utf8 {}, max_length {}, max_ratio {}, repeats {}, white space folded, tokenizers {} {}{}{}",
       name_of_enum(data.invalid_utf8), data.max_length, data.max_ratio, name_of_enum(data.repeats), given,
@@ -175,7 +176,7 @@ void check_tokenizers(const Tokenizers& tokenizers, const std::string& checkpoin
 void require_known(const CorpusReport& report) {
   for (const auto& [side, share] :
        {std::pair("source", report.source_unknown_share()), std::pair("target", report.target_unknown_share())})
-    require(share <= most_unknown_share,
+    require(share <= max_unknown_share,
             "data.train: {:.3g}% of the {} tokens are not in the vocabulary; use a tokenizer that was made for "
             "this "
             "text, or set data.allow_unknown",
@@ -230,7 +231,7 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
         .encode = {data.max_length, data.max_ratio, start.threads, result.layout, !data.languages.empty()},
         .invalid = data.invalid_utf8,
         .drop_repeats = data.repeats == Repeats::drop,
-        .made = made_pairs(options),
+        .augmentation = pair_augmentation(options),
         .settings = settings,
         .stop = start.stop};
     if (start.resumed) how.expected_hash = start.resumed->training;
@@ -254,17 +255,17 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
            result.train.source_tokens(), result.train.target_tokens());
 }
 
-KeptText validation_text(const TranslationOptions& options, const TaskStart& start) {
+StoredParallelText validation_text(const TranslationOptions& options, const TaskStart& start) {
   const auto files = files_of(options.data, options.data.valid, "data.valid");
   const std::string path = start.run + "/validation-text.json";
   if (start.resumed && std::filesystem::exists(path)) {
-    KeptText kept = parse_kept_text(read_regular_file(path), path);
+    StoredParallelText kept = parse_stored_parallel_text(read_regular_file(path), path);
     require(kept.hash() == start.resumed->validation,
             "{}: is not the validation text of this run; remove it, and data.valid is read again", path);
     warn_of_changes(files, kept.files);
     return kept;
   }
-  KeptText text{stamps_of(files), read_corpus(files, options.data.invalid_utf8)};
+  StoredParallelText text{stamps_of(files), read_corpus(files, options.data.invalid_utf8)};
   require(!start.resumed || text.hash() == start.resumed->validation,
           "data.valid is not the text that the run was validated on, and {} is missing; restore the text, or "
           "start a new run",
@@ -343,7 +344,7 @@ TranslationData read_translation_data(const TranslationOptions& options, const T
             "data.languages: {} translates {}; say which languages each text of data.train has", start.model,
             join(settings.directions));
   }
-  std::optional<KeptText> valid;
+  std::optional<StoredParallelText> valid;
   if (!options.data.valid.empty()) valid = validation_text(options, start);
   read_training_text(result, options, start);
   if (valid) {

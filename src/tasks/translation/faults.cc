@@ -22,11 +22,11 @@ bool is_far_longer(size_t length, size_t of_source, size_t margin) { return leng
 }  // namespace
 
 TranslationFaults faults_of(const TextAndTokens& source, const TextAndTokens& translation) {
-  return {
-      .loops = ends_in_a_loop(translation.ids),
-      .copies = is_to_be_translated(source.text) && as_compared(source.text) == as_compared(translation.text),
-      .too_long = is_far_longer(translation.ids.size(), source.ids.size(), 10) &&
-                  is_far_longer(translation.text.size(), source.text.size(), 40)};
+  return {.loops = ends_in_a_loop(translation.ids),
+          .copies = is_to_be_translated(source.text) &&
+                    comparison_form(source.text) == comparison_form(translation.text),
+          .too_long = is_far_longer(translation.ids.size(), source.ids.size(), 10) &&
+                      is_far_longer(translation.text.size(), source.text.size(), 40)};
 }
 
 }  // namespace sixfold

@@ -195,7 +195,7 @@ class ParallelCheckTest : public testing::TestWithParam<CheckedCorpus> {
         const std::vector<Finding> findings = findings_of(worse);
         const auto found = std::ranges::find(findings, fault.id, &Finding::id);
         ASSERT_NE(found, findings.end()) << fault.id << ", seed " << seed << "\n" << to_text(findings);
-        EXPECT_LE(found->examples.size(), most_examples);
+        EXPECT_LE(found->examples.size(), max_examples);
       }
   }
 

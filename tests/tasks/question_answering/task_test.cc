@@ -123,8 +123,8 @@ TEST_F(QuestionAnsweringTask, ValidatesByItsAnswers) {
   int questions = 0;
   double exact = 0;
   QuestionReader reader({folder_ / "valid.tsv"}, InvalidUtf8::error);
-  for (QuestionedText text; reader.next(text);)
-    for (const AskedQuestion& one : text.questions) {
+  for (Passage text; reader.next(text);)
+    for (const PassageQuestion& one : text.questions) {
       const TextQuestion question{text.text, one.text};
       exact += normalize_answer(answerer.answers(std::span(&question, 1))[0].text) ==
                normalize_answer(one.answers[0].text);

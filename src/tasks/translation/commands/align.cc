@@ -53,7 +53,7 @@ void run(const AlignSettings& settings) {
   std::string source, target;
   for (std::string_view dropped; reader.next_of_all(source, target, dropped); ++pairs) {
     check_interrupt();
-    progress.tell([&] { return reader.part_read(); });
+    progress.update([&] { return reader.fraction_read(); });
     if (!dropped.empty()) source.clear();
     if (pairs < gold.size())
       for (const WordLinks* links : {&gold[pairs].sure, &gold[pairs].possible})
@@ -65,7 +65,7 @@ void run(const AlignSettings& settings) {
           counted(pairs, "pair"));
   if (too_long > 0)
     log_warning("{} of more than {} words on a side are left without links", counted(too_long, "pair"),
-                WordAligner::most_words);
+                WordAligner::max_words);
   TextOutput output(settings.output, inputs);
   AlignmentErrors errors;
   size_t line = 0;

@@ -96,7 +96,7 @@ std::string TranslationMeter::text(double seconds) const {
 void warn_of(const TranslationCounts& counts) {
   const double share =
       static_cast<double>(counts.unknown) / static_cast<double>(std::max<int64_t>(counts.tokens, 1));
-  if (share > most_unknown_share)
+  if (share > max_unknown_share)
     log_warning(
         "{:.3g}% of the {} of the input are not in the vocabulary of the model, which can't tell such tokens "
         "apart; the first is in {}. Is the input in the language that the model reads?",
@@ -184,7 +184,7 @@ void run_on_stream(const TranslateSettings& settings) {
     if (!input.ready(std::chrono::milliseconds(wait ? 50 : 0))) return NextLine::none_yet;
     if (!input.next(line)) return NextLine::end;
     make_valid(line, input, settings.paths.invalid);
-    done = input.part_read();
+    done = input.fraction_read();
     return NextLine::line;
   };
   translator.translate(next, options, [&](const TranslatedLine& line) {

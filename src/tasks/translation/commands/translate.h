@@ -63,7 +63,7 @@ class TranslationMeter {
 
 /// Says on standard error that the search is wider than the model's own, if `n_best` asks for that.
 void say_widened(const Translator& translator, const TranslateOptions& options);
-/// Logs a warning if more than `most_unknown_share` of the tokens are unknown, and one if translations have
+/// Logs a warning if more than `max_unknown_share` of the tokens are unknown, and one if translations have
 /// faults.
 void warn_of(const TranslationCounts& counts);
 

@@ -172,7 +172,7 @@ class PartsRun {
       check_interrupt();
       warn_of_unmet(line.translations.front(), fmt::format("line {}", before + line.index + 1));
       text += writer.line(line);
-      if (processes_.is_root()) meter_.count(input_.part_read());
+      if (processes_.is_root()) meter_.count(input_.fraction_read());
     });
     parts_.write(chunk, text + writer.end());
   }

@@ -7,8 +7,8 @@
 
 namespace sixfold {
 
-/// A text that is stored completely, such as the validation text of a run, with the stamps of its files.
-struct KeptText {
+/// A parallel text that is stored as JSON, such as the validation text of a run, with the stamps of its files.
+struct StoredParallelText {
   std::vector<FileStamp> files;
   Corpus corpus;
 
@@ -16,7 +16,7 @@ struct KeptText {
 };
 
 /// Convert a text to JSON and back. Parsing throws an input error that begins with `where`.
-std::string to_json_text(const KeptText& text);
-KeptText parse_kept_text(const std::string& json, const std::string& where);
+std::string to_json_text(const StoredParallelText& text);
+StoredParallelText parse_stored_parallel_text(const std::string& json, const std::string& where);
 
 }  // namespace sixfold

@@ -1,4 +1,4 @@
-#include "data/made_pairs.h"
+#include "data/pair_augmentation.h"
 
 #include <gtest/gtest.h>
 
@@ -10,13 +10,13 @@
 namespace sixfold {
 namespace {
 
-TEST(MadePairs, CapitalsAreThoseOfUnicode) {
+TEST(PairAugmentation, CapitalsAreThoseOfUnicode) {
   EXPECT_EQ(in_capitals("Die Straße, übermalt: 3 ﬁ."), "DIE STRASSE, ÜBERMALT: 3 FI.");
   EXPECT_EQ(in_capitals("日本 और"), "日本 और");
   EXPECT_EQ(in_capitals(""), "");
 }
 
-TEST(MadePairs, TypingErrorsChangeLettersAlone) {
+TEST(PairAugmentation, TypingErrorsChangeLettersAlone) {
   const std::string text = "Zwei Männer, 20 Jahre alt, übermalen ein 3,5 Meter hohes Haus 😀.";
   RandomStream random(1, 1);
   int64_t changed = 0, characters = 0;
@@ -37,7 +37,7 @@ TEST(MadePairs, TypingErrorsChangeLettersAlone) {
 }
 
 /// About the share of the pairs has a copy, whatever the order of the pairs.
-TEST(MadePairs, CopiesFollowTheirPair) {
+TEST(PairAugmentation, CopiesFollowTheirPair) {
   const TemporaryFolder folder;
   std::string source, target;
   for (int i = 0; i < 1000; ++i) {
@@ -47,8 +47,8 @@ TEST(MadePairs, CopiesFollowTheirPair) {
   write_file_atomically(folder / "a.en", source);
   write_file_atomically(folder / "a.de", target);
   const std::vector<CorpusFiles> files{{folder / "a.en", folder / "a.de", ""}};
-  const MadePairs how{.capitals = 0.2, .noise = 0.1, .seed = 3};
-  const auto read = [&](const MadePairs& made) {
+  const PairAugmentation how{.capitals = 0.2, .noise = 0.1, .seed = 3};
+  const auto read = [&](const PairAugmentation& made) {
     std::vector<std::pair<std::string, std::string>> pairs;
     PairReader reader(files, InvalidUtf8::error, made);
     for (std::string from, to; reader.next(from, to);) pairs.emplace_back(from, to);

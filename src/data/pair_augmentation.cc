@@ -1,4 +1,4 @@
-#include "data/made_pairs.h"
+#include "data/pair_augmentation.h"
 
 #include <unicode/locid.h>
 #include <unicode/uchar.h>
@@ -78,8 +78,8 @@ std::string with_typing_errors(const std::string& text, RandomStream& random) {
   return utf8_of(result);
 }
 
-std::vector<std::pair<std::string, std::string>> MadePairs::of(const std::string& source,
-                                                               const std::string& target) const {
+std::vector<std::pair<std::string, std::string>> PairAugmentation::copies_of(const std::string& source,
+                                                                             const std::string& target) const {
   std::vector<std::pair<std::string, std::string>> copies;
   if (!any()) return copies;
   const std::string pair = source + "\n" + target;

@@ -1,4 +1,4 @@
-#include "data/kept_text.h"
+#include "data/stored_parallel_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -8,14 +8,14 @@
 
 namespace sixfold {
 
-std::string KeptText::hash() const {
+std::string StoredParallelText::hash() const {
   HashStream hash;
   for (const auto* side : {&corpus.text.source, &corpus.text.target})
     for (const std::string& line : *side) hash.add(std::as_bytes(std::span(line.c_str(), line.size() + 1)));
   return hash.hex();
 }
 
-std::string to_json_text(const KeptText& text) {
+std::string to_json_text(const StoredParallelText& text) {
   nlohmann::ordered_json json{{"format_version", 1}};
   json["files"] = nlohmann::ordered_json::parse(to_json_text(text.files));
   json["report"] = nlohmann::ordered_json::parse(to_json_text(text.corpus.report));
@@ -24,7 +24,7 @@ std::string to_json_text(const KeptText& text) {
   return json.dump(1) + "\n";
 }
 
-KeptText parse_kept_text(const std::string& text, const std::string& where) {
+StoredParallelText parse_stored_parallel_text(const std::string& text, const std::string& where) {
   const auto json = parse_json(text, where);
   const std::string place = where + ": is damaged; remove it, and the run will read data.valid again";
   const JsonObject object(json, place);
@@ -33,15 +33,15 @@ KeptText parse_kept_text(const std::string& text, const std::string& where) {
   require(version == 1,
           "{}: was written by another version of Sixfold; remove it, and the run will read data.valid again",
           where);
-  KeptText kept;
-  kept.files = parse_file_stamps(object.at("files").dump(), place);
-  kept.corpus.report = parse_corpus_report(object.at("report").dump(), place);
-  object.read("source", kept.corpus.text.source);
-  object.read("target", kept.corpus.text.target);
-  require(kept.corpus.text.source.size() == kept.corpus.text.target.size(),
-          "{}: it has {} source lines and {} target lines", place, kept.corpus.text.source.size(),
-          kept.corpus.text.target.size());
-  return kept;
+  StoredParallelText stored;
+  stored.files = parse_file_stamps(object.at("files").dump(), place);
+  stored.corpus.report = parse_corpus_report(object.at("report").dump(), place);
+  object.read("source", stored.corpus.text.source);
+  object.read("target", stored.corpus.text.target);
+  require(stored.corpus.text.source.size() == stored.corpus.text.target.size(),
+          "{}: it has {} source lines and {} target lines", place, stored.corpus.text.source.size(),
+          stored.corpus.text.target.size());
+  return stored;
 }
 
 }  // namespace sixfold
