@@ -43,7 +43,7 @@ class SafetensorsFile {
   /// input error if they differ. Files of other programs have no checksum and are not checked.
   void verify() const;
   /// Releases the memory of the pages that were read, for callers that have converted the tensors.
-  void let_go_pages() const { file_.let_go_pages(); }
+  void release_pages() const { file_.release_pages(); }
 
  private:
   explicit SafetensorsFile(const std::string& path) : path_(path), file_(path) {}

@@ -7,7 +7,7 @@
 namespace sixfold {
 namespace {
 
-constexpr int deepest = 64;
+constexpr int max_depth = 64;
 
 /// Statements and conditions as shapes have them: conditions that are false, or true, in a conversation of the
 /// system, the user and the assistant without tools, whose next message is the assistant's.
@@ -212,7 +212,7 @@ class ShapeWriter {
  private:
   /// Writes, or skips, parts up to a statement that ends a block, or to the end.
   bool write_block(bool counts, int depth) {
-    if (depth > deepest) return false;
+    if (depth > max_depth) return false;
     for (; at_ < parts_.size(); ++at_) {
       const Part& part = parts_[at_];
       const std::string& first = part.words[0];
