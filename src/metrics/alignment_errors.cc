@@ -12,7 +12,7 @@ double share(int64_t part, int64_t all) {
 
 }  // namespace
 
-void AlignmentErrors::add(const WordLinks& found, const RatedLinks& gold) {
+void AlignmentErrors::add(const WordLinks& found, const GoldLinks& gold) {
   const std::set links(found.begin(), found.end());
   const auto count = [&](const WordLinks& wanted) {
     return std::ranges::count_if(wanted, [&](const auto& link) { return links.contains(link); });
