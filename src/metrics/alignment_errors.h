@@ -5,8 +5,8 @@
 
 namespace sixfold {
 
-/// How far links between words agree with links that were made by hand: the alignment error rate (Och and Ney
-/// 2003, "A Systematic Comparison of Various Statistical Alignment Models").
+/// Compares links between words with links that were made by hand: the alignment error rate (Och and Ney 2003,
+/// "A Systematic Comparison of Various Statistical Alignment Models").
 class AlignmentErrors {
  public:
   void add(const WordLinks& found, const GoldLinks& gold);
