@@ -87,10 +87,10 @@ OptionNode node_at(py::handle value, const std::string& where, const std::string
 
 /// The fields of several structs as those of one.
 struct Keywords {
-  std::vector<OptionVisitor::Walk> parts;
+  std::vector<OptionVisitor::AnyOptions> parts;
 };
 void visit(OptionVisitor& v, Keywords& all) {
-  for (const OptionVisitor::Walk& part : all.parts) part(v);
+  for (const OptionVisitor::AnyOptions& part : all.parts) part(v);
 }
 
 /// When Python ends, it ends each thread that then wants the GIL, within the C++ code that wants it, which ends
@@ -202,7 +202,7 @@ std::vector<Worker*> Worker::idle;
 OptionNode node_of(py::handle value, const std::string& where) { return node_at(value, where, "", 0); }
 
 void read_keywords(const py::dict& keywords, const std::string& where,
-                   std::vector<OptionVisitor::Walk> options) {
+                   std::vector<OptionVisitor::AnyOptions> options) {
   if (keywords.empty()) return;
   Keywords all{std::move(options)};
   OptionNode given = node_of(keywords, where);

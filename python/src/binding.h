@@ -37,7 +37,7 @@ void add_ctranslate2(py::module_& m);
 OptionNode node_of(py::handle value, const std::string& where);
 /// Reads keyword arguments as fields of some structs; None is none given. Throws as `read_options`.
 void read_keywords(const py::dict& keywords, const std::string& where,
-                   std::vector<OptionVisitor::Walk> options);
+                   std::vector<OptionVisitor::AnyOptions> options);
 /// A str; what is not valid UTF-8, such as a token that is a part of a character, has U+FFFD in its place.
 py::str text_of(std::string_view text);
 /// A str in UTF-8, and those of a list or tuple. They throw TypeError for anything else.

@@ -11,7 +11,7 @@ namespace {
 /// A metric of the table, with settings by the names that sacreBLEU has for them.
 std::unique_ptr<Metric> metric_of(const std::string& name, const py::dict& settings) {
   MetricOptions options;
-  read_keywords(settings, name, {OptionVisitor::Walk(options)});
+  read_keywords(settings, name, {OptionVisitor::AnyOptions(options)});
   const MetricEntry& row = metric_named(name);
   return Call::run([&](Call&) { return row.create(options); });
 }

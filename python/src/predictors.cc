@@ -34,7 +34,7 @@ static void visit(OptionVisitor& v, LineOptions& line) {
 namespace python {
 namespace {
 
-using Walk = OptionVisitor::Walk;
+using AnyOptions = OptionVisitor::AnyOptions;
 
 /// The elements of a list as a tuple of results that are dropped unless there are any, and none then.
 py::object none_or(bool present, const std::function<py::object()>& make) {
@@ -131,10 +131,11 @@ struct TranslateCall {
       for (const auto& [source, target] : py::dict(phrases))
         glossary.push_back({utf8_of(source), utf8_of(target)});
     const py::object retry = others.attr("pop")("retry", py::none());
-    read_keywords(others, "translate", {Walk(options), Walk(options.details), Walk(generation), Walk(line)});
+    read_keywords(others, "translate",
+                  {AnyOptions(options), AnyOptions(options.details), AnyOptions(generation), AnyOptions(line)});
     if (retry.is_none()) return;
     require(py::isinstance<py::dict>(retry), "translate: retry: expected a dict of settings");
-    read_keywords(retry, "translate: retry", {Walk(options.retry.emplace(options.settings(generation)))});
+    read_keywords(retry, "translate: retry", {AnyOptions(options.retry.emplace(options.settings(generation)))});
   }
 };
 
@@ -194,7 +195,7 @@ py::list generate(Opened<Generator>& opened, const py::sequence& prompts, size_t
                   const py::object& on_text, const py::dict& keywords) {
   const auto generator = opened.get();
   GenerateOptions options{.first_prompt = first};
-  read_keywords(keywords, "generate", {Walk(options)});
+  read_keywords(keywords, "generate", {AnyOptions(options)});
   std::vector<Prompt> all;
   for (const py::handle prompt : prompts) {
     if (!py::isinstance<py::list>(prompt)) {
@@ -285,7 +286,7 @@ py::class_<Opened<P>> add(py::module_& m, const char* name) {
   return py::class_<Opened<P>>(m, name)
       .def(py::init([name](const std::filesystem::path& folder, const py::dict& keywords) {
         RuntimeOptions options;
-        read_keywords(keywords, name, {Walk(options)});
+        read_keywords(keywords, name, {AnyOptions(options)});
         return std::make_unique<Opened<P>>(folder.string(), options);
       }))
       .def("config", [](Opened<P>& o) { return text_of(to_json(write_options(o.get()->config()))); })
@@ -313,7 +314,7 @@ py::list classify(Opened<Classifier>& opened, const py::sequence& inputs) {
 py::list fill(Opened<MaskFiller>& opened, const py::sequence& texts, const py::dict& keywords) {
   const auto filler = opened.get();
   FillOptions options;
-  read_keywords(keywords, "fill", {Walk(options)});
+  read_keywords(keywords, "fill", {AnyOptions(options)});
   const auto filled = Call::predict([&, all = texts_of(texts)](Call& call) {
     options.cancel = call.token();
     return filler->fill(all, options);
@@ -336,7 +337,7 @@ py::list answer(Opened<QuestionAnswerer>& opened, const py::sequence& questions,
                 const py::dict& keywords) {
   const auto answerer = opened.get();
   AnswerOptions options;
-  read_keywords(keywords, "answer", {Walk(options)});
+  read_keywords(keywords, "answer", {AnyOptions(options)});
   std::vector<TextQuestion> all;
   const std::vector<std::string> asked = texts_of(questions), read = texts_of(texts);
   require(asked.size() == read.size(), "there are {} questions and {} texts", asked.size(), read.size());
@@ -376,7 +377,7 @@ py::list caption(Opened<Captioner>& opened, const py::sequence& inputs, const py
   const auto captioner = opened.get();
   CaptionOptions options;
   GenerationConfig generation = captioner->generation();
-  read_keywords(keywords, "caption", {Walk(options), Walk(generation)});
+  read_keywords(keywords, "caption", {AnyOptions(options), AnyOptions(generation)});
   options.generation = generation;
   const auto captions = Call::predict([&, read = images_of(inputs)](Call& call) {
     options.cancel = call.token();
@@ -413,7 +414,7 @@ class Lister final : public OptionVisitor {
                                  text_of(allowed.empty() ? help : fmt::format("{}; {}", help, allowed))));
     return false;
   }
-  void visit_group(std::string_view /*name*/, Walk options, std::string_view /*help*/) override {
+  void visit_group(std::string_view /*name*/, AnyOptions options, std::string_view /*help*/) override {
     options(*this);
   }
 };

@@ -61,7 +61,7 @@ SharedTokenizer shared(const std::shared_ptr<const Tokenizer>& tokenizer) {
 
 SharedTokenizer train_tokenizer(const std::vector<std::string>& lines, const py::dict& keywords) {
   TokenizerOptions options;
-  read_keywords(keywords, "Tokenizer", {OptionVisitor::Walk(options)});
+  read_keywords(keywords, "Tokenizer", {OptionVisitor::AnyOptions(options)});
   return Call::run([&](Call&) { return shared(make_tokenizers(options, lines, {}).source); });
 }
 

@@ -49,8 +49,8 @@ std::vector<Mount> read_mounts(const std::string& root) {
   return mounts;
 }
 
-/// The path of a group from another one: "/a/b" from "/a" is "/b"; empty for the group itself and for one
-/// that is not below the other.
+/// The path of a group relative to another one: "/a/b" relative to "/a" is "/b". The path is empty for the
+/// group itself and for a group that is not below the other.
 std::string relative_to(std::string ancestor, const std::string& group) {
   if (ancestor.ends_with('/')) ancestor.pop_back();
   return group.starts_with(ancestor + "/") && group != "/" ? group.substr(ancestor.size()) : "";
@@ -117,7 +117,7 @@ std::optional<int64_t> memory_left_by(const std::string& group, Version version)
   return std::clamp<int64_t>(*limit - std::max<int64_t>(0, usage - droppable), 0, *limit);
 }
 
-std::optional<double> processors_paid_by(const std::string& group, Version version) {
+std::optional<double> processors_allowed_by(const std::string& group, Version version) {
   double quota = 0, period = 0;
   if (version == Version::v2) {
     std::ifstream file(group + "/cpu.max");  // "150000 100000" or "max 100000"
@@ -144,12 +144,12 @@ std::optional<int64_t> memory_left_by_cgroups(const std::string& root) {
   return left;
 }
 
-std::optional<double> processors_paid_by_cgroups(const std::string& root) {
-  std::optional<double> paid;
+std::optional<double> processors_allowed_by_cgroups(const std::string& root) {
+  std::optional<double> allowed;
   visit_groups("cpu", root, [&](const std::string& group, Version version) {
-    keep_smaller(paid, processors_paid_by(group, version));
+    keep_smaller(allowed, processors_allowed_by(group, version));
   });
-  return paid;
+  return allowed;
 }
 
 }  // namespace sixfold

@@ -15,6 +15,6 @@ namespace sixfold {
 std::optional<int64_t> memory_left_by_cgroups(const std::string& root = "/");
 
 /// The number of processors that the CPU quotas allow, such as 1.5, or nothing if there is no quota.
-std::optional<double> processors_paid_by_cgroups(const std::string& root = "/");
+std::optional<double> processors_allowed_by_cgroups(const std::string& root = "/");
 
 }  // namespace sixfold

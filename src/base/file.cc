@@ -112,8 +112,8 @@ std::string parent_of(const std::string& path) {
   return parent.empty() ? "." : parent.string();
 }
 
-/// A name beside `path` that no other process or thread uses. The caller skips names of files that were left
-/// over.
+/// A name beside `path` that no other process or thread uses. A file that an ended process left behind may have
+/// it; the caller then asks for another name.
 std::string temporary_name(const std::string& path) {
   static std::atomic<unsigned> counter = 0;
   return fmt::format("{}.tmp-{}-{}", path, ::getpid(), counter++);
@@ -122,10 +122,10 @@ std::string temporary_name(const std::string& path) {
 }  // namespace
 
 std::string resolve_link(const std::string& path) {
-  constexpr int most_links = 40;
+  constexpr int max_links = 40;
   fs::path real = path;
   std::error_code ignored;  // a link that can't be read is not followed
-  for (int i = 0; i < most_links; ++i) {
+  for (int i = 0; i < max_links; ++i) {
     while (!real.has_filename() && real.has_relative_path()) real = real.parent_path();  // a slash at the end
     if (!fs::is_symlink(real, ignored)) break;
     real = real.parent_path() / fs::read_symlink(real, ignored);
@@ -157,7 +157,7 @@ MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
-void MappedFile::let_go_pages() const {
+void MappedFile::release_pages() const {
   if (data_) ::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);
 }
 
@@ -172,35 +172,35 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 namespace {
 
-/// The names of the temporary files that there are now, for a handler of signals, which may not wait for a
-/// lock.
-struct RememberedFile {
-  std::atomic<bool> taken = false;
+/// The path of an existing temporary file, for a signal handler, which must not wait for a lock.
+struct TemporaryFileSlot {
+  std::atomic<bool> used = false;
   char path[PATH_MAX] = {};
 };
-std::array<RememberedFile, 32> remembered;
-std::mutex remembered_mutex;  // of those that change them
+std::array<TemporaryFileSlot, 32> temporary_files;
+std::mutex temporary_files_mutex;  // held by threads that change the slots
 
-/// Files beyond so many, and those of longer names, stay when a signal ends the process.
+/// Puts a path into a free slot. If all slots are used or the path is too long, the file remains when a signal
+/// ends the process.
 void remember(const std::string& path) {
-  const std::lock_guard lock(remembered_mutex);
-  for (RememberedFile& name : remembered) {
-    if (path.size() >= sizeof name.path || name.taken) continue;
-    std::memcpy(name.path, path.c_str(), path.size() + 1);
-    name.taken = true;
+  const std::lock_guard lock(temporary_files_mutex);
+  for (TemporaryFileSlot& slot : temporary_files) {
+    if (path.size() >= sizeof slot.path || slot.used) continue;
+    std::memcpy(slot.path, path.c_str(), path.size() + 1);
+    slot.used = true;
     return;
   }
 }
 
 void forget(const std::string& path) {
-  const std::lock_guard lock(remembered_mutex);
-  for (RememberedFile& name : remembered)
-    if (name.taken && path == name.path) name.taken = false;
+  const std::lock_guard lock(temporary_files_mutex);
+  for (TemporaryFileSlot& slot : temporary_files)
+    if (slot.used && path == slot.path) slot.used = false;
 }
 
 extern "C" void remove_temporary_files(int signal) {
-  for (const RememberedFile& name : remembered)
-    if (name.taken) ::unlink(name.path);
+  for (const TemporaryFileSlot& slot : temporary_files)
+    if (slot.used) ::unlink(slot.path);
   std::signal(signal, SIG_DFL);
   ::raise(signal);
 }

@@ -37,15 +37,15 @@ class MappedFile {
   size_t size() const { return size_; }
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   /// Tells the system that the pages are not needed for now. They are read from the file again when accessed.
-  void let_go_pages() const;
+  void release_pages() const;
 
  private:
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
 };
 
-/// Follows symbolic links to the file or folder that they name, which need not exist: what is written by a link
-/// goes there, and does not replace the link. Slashes at the end are dropped.
+/// Follows symbolic links to the file or folder that they name, which need not exist, so that writing to a link
+/// changes its target and does not replace the link. Slashes at the end are dropped.
 std::string resolve_link(const std::string& path);
 
 /// A file that is written atomically. Writes go to a temporary file in the same folder; `commit` flushes it to
@@ -65,7 +65,7 @@ class AtomicFile {
   void overwrite(int64_t offset, std::string_view bytes);
   /// Writes the buffer, flushes the file to disk, renames it and flushes the folder. Call once, last.
   void commit();
-  /// The same, but if there is a file of this name, that one stays, and the result is false.
+  /// The same, unless a file of this name exists: then that file is not changed, and the result is false.
   bool commit_new();
 
  private:
@@ -94,8 +94,8 @@ class AppendingFile {
   AppendingFile(const AppendingFile&) = delete;
   AppendingFile& operator=(const AppendingFile&) = delete;
 
-  /// After an append that failed, as on a full disk, a part of its text may be there; the next one begins a
-  /// line.
+  /// If an append fails, as on a full disk, a part of its text may remain in the file; the next append then
+  /// begins a new line.
   void append(std::string_view text);
   /// Flushes the file to disk.
   void flush_to_disk();
@@ -105,7 +105,7 @@ class AppendingFile {
  private:
   std::string path_;
   int descriptor_;
-  bool torn_ = false;
+  bool torn_ = false;  ///< whether the last append failed
 };
 
 /// From now on SIGINT, SIGTERM and SIGHUP, unless they are ignored, remove the temporary files of every

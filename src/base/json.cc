@@ -18,18 +18,18 @@ constexpr int64_t largest_count = 1'000'000'000'000'000;
 
 /// A value for an error message, truncated, since it may have any length.
 std::string shown(const json& value) {
-  constexpr size_t longest = 40;
+  constexpr size_t max_length = 40;
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
   const std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true, json::error_handler_t::replace);
-  return text.size() <= longest ? text : text.substr(0, longest) + "...";
+  return text.size() <= max_length ? text : text.substr(0, max_length) + "...";
 }
 
-/// Throws an input error if a text that is read exceeds the limits or repeats a key, before anything is kept of
-/// it but the keys of the objects that are being read.
-class Check final : public json::json_sax_t {
+/// Throws an input error if a text exceeds the limits or repeats a key. It stores nothing but the keys of the
+/// objects that are being read.
+class JsonChecker final : public json::json_sax_t {
  public:
-  Check(const std::string& where, const JsonLimits& limits) : where_(where), limits_(limits) {}
+  JsonChecker(const std::string& where, const JsonLimits& limits) : where_(where), limits_(limits) {}
 
   bool null() override { return value(); }
   bool boolean(bool) override { return value(); }
@@ -50,12 +50,12 @@ class Check final : public json::json_sax_t {
 
  private:
   bool value() {
-    require(++values_ <= limits_.most_values, "{}: JSON has more than {} values", where_, limits_.most_values);
+    require(++values_ <= limits_.max_values, "{}: JSON has more than {} values", where_, limits_.max_values);
     return true;
   }
   bool begin() {
-    require(keys_.size() < limits_.deepest, "{}: JSON is nested deeper than {} levels", where_,
-            limits_.deepest);
+    require(keys_.size() < limits_.max_depth, "{}: JSON is nested deeper than {} levels", where_,
+            limits_.max_depth);
     keys_.emplace_back();
     return value();
   }
@@ -75,8 +75,8 @@ class Check final : public json::json_sax_t {
 json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits) {
   require(text.find_first_not_of(" \t\r\n") != text.npos, "{}: is empty, not JSON", where);
   try {
-    Check check(where, limits);
-    json::sax_parse(text, &check);  // parsing says what is not valid
+    JsonChecker checker(where, limits);
+    json::sax_parse(text, &checker);  // the error of invalid JSON comes from `parse`
     return json::parse(text);
   } catch (const json::parse_error& error) {
     throw_input_error("{}: not valid JSON at byte {}", where, error.byte);
@@ -87,17 +87,17 @@ json parse_json(std::string_view text, const std::string& where, const JsonLimit
   }
 }
 
-int64_t whole_number(const json& value, std::string_view where, int64_t least, int64_t most) {
+int64_t whole_number(const json& value, std::string_view where, int64_t min, int64_t max) {
   const auto fits = [&] {
-    if (value.is_number_unsigned()) {  // all that are not negative
+    if (value.is_number_unsigned()) {  // true of all integers that are not negative
       const auto number = value.get<uint64_t>();
-      return most >= 0 && number <= static_cast<uint64_t>(most) &&
-             (least < 0 || number >= static_cast<uint64_t>(least));
+      return max >= 0 && number <= static_cast<uint64_t>(max) &&
+             (min < 0 || number >= static_cast<uint64_t>(min));
     }
-    return value.is_number_integer() && value.get<int64_t>() >= least && value.get<int64_t>() <= most;
+    return value.is_number_integer() && value.get<int64_t>() >= min && value.get<int64_t>() <= max;
   };
   if (!fits())
-    throw_input_error("{} is {}; expected a whole number from {} to {}", where, shown(value), least, most);
+    throw_input_error("{} is {}; expected a whole number from {} to {}", where, shown(value), min, max);
   return value.get<int64_t>();
 }
 
@@ -105,7 +105,7 @@ void write_json(const std::string& path, const nlohmann::ordered_json& value) {
   write_file_atomically(path, value.dump(2) + "\n");
 }
 
-double as_written(float value) { return std::stod(fmt::format("{}", value)); }
+double shortest_decimal(float value) { return std::stod(fmt::format("{}", value)); }
 
 JsonObject::JsonObject(const json& value, const std::string& where) : value_(value), where_(where) {
   require(value.is_object(), "{}: expected a JSON object", where);

@@ -8,10 +8,10 @@
 
 namespace sixfold {
 
-/// What a JSON text may have.
+/// Limits of an untrusted JSON text.
 struct JsonLimits {
-  size_t deepest = 32;                                      ///< levels of objects and lists
-  size_t most_values = std::numeric_limits<size_t>::max();  ///< with objects and lists
+  size_t max_depth = 32;                                   ///< levels of nested objects and lists
+  size_t max_values = std::numeric_limits<size_t>::max();  ///< including objects and lists
 };
 
 /// Parses an untrusted JSON text. Throws an input error that starts with `where` (usually a file name) if the
@@ -20,14 +20,15 @@ nlohmann::json parse_json(std::string_view text, const std::string& where, const
 
 /// Reads an integer of an untrusted JSON text. All such integers are read by this function: nlohmann's own
 /// conversions wrap or are undefined for numbers that do not fit. Throws an input error that starts with
-/// `where` if the value is not an integer (1.5, 1e300 and "1" are not) or lies outside [least, most].
-int64_t whole_number(const nlohmann::json& value, std::string_view where, int64_t least, int64_t most);
+/// `where` if the value is not an integer (1.5, 1e300 and "1" are not) or lies outside [min, max].
+int64_t whole_number(const nlohmann::json& value, std::string_view where, int64_t min, int64_t max);
 
 /// Writes a JSON file, indented by two spaces. Throws as `write_file_atomically`.
 void write_json(const std::string& path, const nlohmann::ordered_json& value);
 
-/// A number with the decimal digits of the float `value`, not with those of its conversion to double.
-double as_written(float value);
+/// The double that is printed with the same shortest digits as the float `value`: 0.1 for 0.1f. The conversion
+/// of 0.1f to double would be printed as 0.10000000149011612.
+double shortest_decimal(float value);
 
 /// Reads the members of a JSON object. Each `read` throws an input error that names `where` and the key if the
 /// member is missing or has another type.

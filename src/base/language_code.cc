@@ -3,18 +3,18 @@
 namespace sixfold {
 namespace {
 
-bool small(char c) { return 'a' <= c && c <= 'z'; }
-bool large(char c) { return 'A' <= c && c <= 'Z'; }
+bool is_lowercase(char c) { return 'a' <= c && c <= 'z'; }
+bool is_uppercase(char c) { return 'A' <= c && c <= 'Z'; }
 
 }  // namespace
 
 size_t language_code_length(std::string_view text) {
   size_t length = 0;
-  while (length < text.size() && small(text[length])) ++length;
+  while (length < text.size() && is_lowercase(text[length])) ++length;
   if (length < 2 || length > 3) return 0;
-  if (length + 1 >= text.size() || text[length] != '-' || !large(text[length + 1])) return length;
+  if (length + 1 >= text.size() || text[length] != '-' || !is_uppercase(text[length + 1])) return length;
   size_t end = length + 1;
-  while (end < text.size() && (small(text[end]) || large(text[end]))) ++end;
+  while (end < text.size() && (is_lowercase(text[end]) || is_uppercase(text[end]))) ++end;
   return end;
 }
 

@@ -6,8 +6,8 @@
 
 namespace sixfold {
 
-/// The number of bytes at the beginning of `text` that are the code of a language: two or three small letters,
-/// which a region or script may follow ("de", "pt-BR", "zh-Hant"); 0 if there is none.
+/// The number of bytes at the beginning of `text` that are the code of a language: two or three lower-case
+/// letters, which a region or script may follow ("de", "pt-BR", "zh-Hant"); 0 if there is none.
 size_t language_code_length(std::string_view text);
 
 inline bool is_language_code(std::string_view text) {

@@ -10,12 +10,12 @@ namespace sixfold {
 
 namespace {
 
-constexpr size_t most_kept = 100;
+constexpr size_t max_kept = 100;
 
 std::atomic<bool> silent{false};
 std::atomic<LogSink> sink{nullptr};
-std::mutex mutex;  // guards the members below
-bool keeps = false;
+std::mutex mutex;  // guards the variables below
+bool keeps_warnings = false;
 std::vector<std::string> kept;
 size_t not_kept = 0;
 
@@ -40,8 +40,8 @@ void log_line(const std::string& text) { write_line(text, false); }
 void warn_line(const std::string& text) {
   write_line(text, true);
   const std::lock_guard lock(mutex);
-  if (!keeps) return;
-  if (kept.size() < most_kept)
+  if (!keeps_warnings) return;
+  if (kept.size() < max_kept)
     kept.push_back(text);
   else
     ++not_kept;
@@ -49,7 +49,7 @@ void warn_line(const std::string& text) {
 
 void keep_warnings() {
   const std::lock_guard lock(mutex);
-  keeps = true;
+  keeps_warnings = true;
 }
 
 std::vector<std::string> kept_warnings() {

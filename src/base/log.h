@@ -10,13 +10,13 @@ namespace sixfold {
 /// them.
 void log_line(const std::string& text);
 void warn_line(const std::string& text);
-/// From now on nothing is written: of several processes only one does.
+/// From now on nothing is written. Of several processes that work together, all but one call this.
 void silence_log();
 /// Receives a line without a line end; any thread may call it.
 using LogSink = void (*)(const std::string& text, bool warning);
 /// From now on lines go to `sink` instead of standard error.
 void send_log_to(LogSink sink);
-/// Whether lines are shown on a terminal, where one can be written again and again.
+/// Whether lines are shown on a terminal, where a line can be overwritten.
 bool log_is_terminal();
 /// From now on the first 100 warnings are kept, written or not; one more says how many others there were.
 void keep_warnings();

@@ -32,18 +32,18 @@ namespace {
 /// The distance without regard to case ("LSTM" means lstm). Letters missing at the end of a name count little,
 /// since people abbreviate.
 int distance_to(std::string candidate, std::string name) {
-  constexpr size_t shortest_beginning = 4;
+  constexpr size_t min_prefix = 4;
   candidate = ascii_lower(candidate), name = ascii_lower(name);
-  if (name.size() >= shortest_beginning && candidate.starts_with(name)) return 1;
+  if (name.size() >= min_prefix && candidate.starts_with(name)) return 1;
   return edit_distance(name, candidate);
 }
 
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view name, std::span<const std::string> candidates) {
-  constexpr size_t longest_name =
+  constexpr size_t max_length =
       100;  // longer names are not typing errors, and the cost is the product of the lengths
-  if (name.size() > longest_name) return std::nullopt;
+  if (name.size() > max_length) return std::nullopt;
   std::optional<std::string> best;
   int best_distance = 0;
   for (const std::string& candidate : candidates) {

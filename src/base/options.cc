@@ -20,9 +20,9 @@ bool is_value(const OptionNode& node) {
 
 /// The text in quotes. A long text is truncated between two characters.
 std::string quote(const std::string& text) {
-  constexpr size_t longest = 60;
-  if (text.size() <= longest) return fmt::format("'{}'", text);
-  size_t shown = longest;
+  constexpr size_t max_length = 60;
+  if (text.size() <= max_length) return fmt::format("'{}'", text);
+  size_t shown = max_length;
   while (shown > 0 && (static_cast<unsigned char>(text[shown]) & 0xC0) == 0x80) --shown;
   return fmt::format("'{}'...", text.substr(0, shown));
 }
@@ -113,9 +113,9 @@ void set_option(OptionNode& root, const std::string& assignment, std::string_vie
   const size_t equals = assignment.find('=');
   require(equals != std::string::npos && equals > 0, "{} {}: expected KEY=VALUE{}", option, assignment,
           option == "--set" ? ", as in train.minutes=5" : "");
-  constexpr ptrdiff_t deepest = 32;  // as of a file of options
-  require(std::count(assignment.begin(), assignment.begin() + static_cast<ptrdiff_t>(equals), '.') < deepest,
-          "{} {}: the key is nested deeper than {} levels", option, quote(assignment), deepest);
+  constexpr ptrdiff_t max_depth = 32;  // as in a file of options
+  require(std::count(assignment.begin(), assignment.begin() + static_cast<ptrdiff_t>(equals), '.') < max_depth,
+          "{} {}: the key is nested deeper than {} levels", option, quote(assignment), max_depth);
   const std::string where = fmt::format("{} {}", option, assignment);
   OptionNode* node = &root;
   for (std::string_view key = std::string_view(assignment).substr(0, equals);;) {
@@ -134,12 +134,12 @@ void set_option(OptionNode& root, const std::string& assignment, std::string_vie
 
 std::string Range::describe() const {
   const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
-  const std::string_view to = half_open ? "below " : "";
+  const std::string_view to = excludes_high ? "below " : "";
   if (has_low && has_high)
-    return above ? fmt::format("above {} and {} {}", low, half_open ? "below" : "at most", high)
-                 : fmt::format("from {} to {}{}", low, to, high);
-  if (has_low) return fmt::format("{} {}", above ? "above" : "at least", low);
-  if (has_high) return fmt::format("{} {}", half_open ? "below" : "at most", high);
+    return excludes_low ? fmt::format("above {} and {} {}", low, excludes_high ? "below" : "at most", high)
+                        : fmt::format("from {} to {}{}", low, to, high);
+  if (has_low) return fmt::format("{} {}", excludes_low ? "above" : "at least", low);
+  if (has_high) return fmt::format("{} {}", excludes_high ? "below" : "at most", high);
   return "";
 }
 
@@ -257,7 +257,7 @@ namespace {
 /// Reads a struct from a map.
 class OptionReader final : public OptionVisitor {
  public:
-  static void read(const OptionSource& source, Walk options) {
+  static void read(const OptionSource& source, AnyOptions options) {
     OptionReader reader(source);
     options(reader);
     reader.refuse_unknown_keys();
@@ -276,7 +276,7 @@ class OptionReader final : public OptionVisitor {
     return node;
   }
 
-  void visit_group(std::string_view name, Walk options, std::string_view /*help*/) override {
+  void visit_group(std::string_view name, AnyOptions options, std::string_view /*help*/) override {
     if (const OptionNode* node = find(name)) read(OptionSource{*node, key_of(name), {}}, options);
   }
 
@@ -315,7 +315,7 @@ class OptionWriter final : public OptionVisitor {
     return false;
   }
 
-  void visit_group(std::string_view name, Walk options, std::string_view help) override {
+  void visit_group(std::string_view name, AnyOptions options, std::string_view help) override {
     add(name, write_options(options), help);
   }
 
@@ -338,7 +338,7 @@ class RangeChecker final : public OptionVisitor {
     value.check(prefix_ + std::string(name), range);
     return false;
   }
-  void visit_group(std::string_view name, Walk options, std::string_view /*help*/) override {
+  void visit_group(std::string_view name, AnyOptions options, std::string_view /*help*/) override {
     RangeChecker inner(prefix_ + std::string(name) + ".");
     options(inner);
   }
@@ -348,16 +348,16 @@ class RangeChecker final : public OptionVisitor {
 
 }  // namespace
 
-void check_ranges(OptionVisitor::Walk options) {
+void check_ranges(OptionVisitor::AnyOptions options) {
   RangeChecker checker("");
   options(checker);
 }
 
-void read_options(const OptionNode& root, OptionVisitor::Walk options) {
+void read_options(const OptionNode& root, OptionVisitor::AnyOptions options) {
   OptionReader::read(OptionSource{root, "", {}}, options);
 }
 
-OptionNode write_options(OptionVisitor::Walk options) {
+OptionNode write_options(OptionVisitor::AnyOptions options) {
   OptionWriter writer;
   options(writer);
   return writer.take();

@@ -25,8 +25,8 @@
 //   }
 //
 // It can then be read from YAML, JSON and `--set key=value`, and written as JSON or as a documented listing.
-// All formats are converted from and to one tree, `OptionNode`. What walks over the fields, an `OptionVisitor`,
-// knows each only as an `OptionValue`: `visit` is compiled once for all visitors.
+// All formats are converted from and to one tree, `OptionNode`. An `OptionVisitor` gets each field as an
+// `OptionValue`, whatever its type, so that `visit` is compiled once for all visitors.
 
 namespace sixfold {
 
@@ -52,7 +52,7 @@ struct OptionNode {
 };
 
 /// The maximum size of a file of options, in bytes.
-inline constexpr size_t largest_options_text = 1 << 20;
+inline constexpr size_t max_options_size = 1 << 20;
 
 /// Parse a YAML or JSON text. They throw an input error that names the place if the text is not well formed,
 /// repeats a key, is too large or is nested deeper than 32 levels. YAML anchors and aliases are errors.
@@ -86,24 +86,26 @@ std::vector<ListedOption> listed_options(const OptionNode& node);
 /// All values as YAML with a comment for each key: its description and range. `parse_yaml_options` can read it.
 std::string to_documented_yaml(const OptionNode& node);
 
-/// The allowed values of an option: from `low` to `high`, excluding `high` if the range is half open.
+/// The allowed values of an option: from `low` to `high`.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool half_open = false;
-  bool above = false;  ///< excludes `low`
+  bool excludes_high = false;
+  bool excludes_low = false;
 
   bool contains(long double value) const {
-    return (above ? value > low : value >= low) && (half_open ? value < high : value <= high);
+    return (excludes_low ? value > low : value >= low) && (excludes_high ? value < high : value <= high);
   }
   /// "at least 1", "above 0", "from 0 to 1", "from 0 to below 1", "above 0 and at most 1", or an empty text if
   /// every value is allowed.
   std::string describe() const;
 };
 inline Range at_least(double low) { return {.low = low}; }
-inline Range above(double low) { return {.low = low, .above = true}; }
+inline Range above(double low) { return {.low = low, .excludes_low = true}; }
 inline Range between(double low, double high) { return {.low = low, .high = high}; }
-inline Range from_to_below(double low, double high) { return {.low = low, .high = high, .half_open = true}; }
+inline Range from_to_below(double low, double high) {
+  return {.low = low, .high = high, .excludes_high = true};
+}
 
 /// The names of an enum that is an option. Specialise it with `static constexpr std::pair<E, std::string_view>
 /// names[]`.
@@ -220,7 +222,7 @@ OptionNode node_of(const std::optional<T>& value) {
   return value ? node_of(*value) : OptionNode{};
 }
 
-/// What stands for a value in a text about its option: N, X, BOOL, TEXT, or the names that it may have: "a|b".
+/// The placeholder for a value in the help of its option: N, X, BOOL, TEXT, or the allowed names: "a|b".
 inline constexpr std::string_view text_type_name = "TEXT";
 template <class T>
 std::string type_name_of(const T& value) {
@@ -254,7 +256,7 @@ class OptionValue {
   requires(!std::is_same_v<T, OptionValue>) explicit OptionValue(T& value) : value_(&value), type_(&type<T>) {}
   void read(const OptionSource& source) const { type_->read(source, value_); }
   OptionNode node() const { return type_->node(value_); }
-  /// Throws as `read` if the value can't be read from the text of it.
+  /// Throws as `read` if the current value would not be accepted.
   void check(std::string_view key, const Range& range) const { type_->check(key, range, value_); }
   std::string type_name() const { return type_->name(value_); }
   bool is_list() const { return type_->list; }
@@ -282,7 +284,7 @@ class OptionValue {
   const Type* type_;
 };
 
-/// What walks over the fields of a struct.
+/// Visits the fields of a struct of options.
 class OptionVisitor {
  public:
   virtual ~OptionVisitor() = default;
@@ -294,14 +296,14 @@ class OptionVisitor {
   }
   template <class T>
   void group(std::string_view name, T& options, std::string_view help) {
-    visit_group(name, Walk(options), help);
+    visit_group(name, AnyOptions(options), help);
   }
 
-  /// A struct whose type is known to its own `visit` only.
-  class Walk {
+  /// A reference to a struct of options of any type.
+  class AnyOptions {
    public:
     template <class T>
-    explicit Walk(T& options)
+    explicit AnyOptions(T& options)
         : options_(&options),
           visit_([](OptionVisitor& visitor, void* o) { visit(visitor, *static_cast<T*>(o)); }) {}
     void operator()(OptionVisitor& visitor) const { visit_(visitor, options_); }
@@ -314,30 +316,31 @@ class OptionVisitor {
  private:
   virtual bool visit_field(std::string_view name, OptionValue value, std::string_view help,
                            const Range& range) = 0;
-  virtual void visit_group(std::string_view name, Walk walk, std::string_view help) = 0;
+  virtual void visit_group(std::string_view name, AnyOptions options, std::string_view help) = 0;
 };
 
-void read_options(const OptionNode& root, OptionVisitor::Walk options);
-OptionNode write_options(OptionVisitor::Walk options);
+void read_options(const OptionNode& root, OptionVisitor::AnyOptions options);
+OptionNode write_options(OptionVisitor::AnyOptions options);
 
 /// Reads a struct of options from a map. Fields without a key keep their values. Throws an input error for the
 /// first value of a wrong type or out of range, and for an unknown key, with the nearest known key.
 template <class T>
 void read_options(const OptionNode& root, T& options) {
-  read_options(root, OptionVisitor::Walk(options));
+  read_options(root, OptionVisitor::AnyOptions(options));
 }
 
 /// The tree of a struct of options: every field, in order, with its description.
 template <class T>
 OptionNode write_options(T options) {
-  return write_options(OptionVisitor::Walk(options));
+  return write_options(OptionVisitor::AnyOptions(options));
 }
 
-void check_ranges(OptionVisitor::Walk options);
-/// Throws an input error for the first value out of range. For options that were set by a program.
+void check_ranges(OptionVisitor::AnyOptions options);
+/// Throws an input error for the first value out of range. This is for options that were not read from text but
+/// set by a program.
 template <class T>
 void check_ranges(const T& options) {
-  check_ranges(OptionVisitor::Walk(const_cast<T&>(options)));  // which are only read
+  check_ranges(OptionVisitor::AnyOptions(const_cast<T&>(options)));  // the visitor only reads the options
 }
 
 }  // namespace sixfold

@@ -58,8 +58,8 @@ nlohmann::ordered_json json_of_node(const OptionNode& node) {
 }  // namespace
 
 OptionNode parse_json_options(std::string_view text, const std::string& file_name) {
-  require(text.size() <= largest_options_text, "{}: is larger than {} bytes, the limit for a file of options",
-          file_name, largest_options_text);
+  require(text.size() <= max_options_size, "{}: is larger than {} bytes, the limit for a file of options",
+          file_name, max_options_size);
   return node_of_json(parse_json(text, file_name), file_name);
 }
 
@@ -79,7 +79,7 @@ std::vector<std::string> differing_keys(const OptionNode& a, const OptionNode& b
       if (child.kind == OptionNode::Kind::map)
         self(self, child, full + ".", side);
       else
-        values[full].*side = "=" + value_text(child);  // no value is empty
+        values[full].*side = "=" + value_text(child);  // an empty text differs from a missing key
     }
   };
   collect(collect, a, "", &std::pair<std::string, std::string>::first);

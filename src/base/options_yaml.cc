@@ -34,12 +34,12 @@ class TreeBuilder : public YAML::EventHandler {
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    open(mark, add(mark, anchor, Kind::list, ""));
+    begin_container(mark, add(mark, anchor, Kind::list, ""));
   }
   void OnSequenceEnd() override { open_.pop_back(); }
   void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    open(mark, add(mark, anchor, Kind::map, ""));
+    begin_container(mark, add(mark, anchor, Kind::map, ""));
   }
   void OnMapEnd() override { open_.pop_back(); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
@@ -47,16 +47,17 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
  private:
-  struct Open {
+  /// A list or map whose end has not been read yet.
+  struct OpenContainer {
     OptionNode* node;
     bool has_key = false;  ///< the key of the next value of a map has been read
   };
 
   std::string place(const YAML::Mark& mark) const { return fmt::format("{}:{}", file_name_, mark.line + 1); }
 
-  void open(const YAML::Mark& mark, OptionNode& node) {
-    constexpr size_t deepest = 32;
-    require(open_.size() < deepest, "{}: nested deeper than {} levels", place(mark), deepest);
+  void begin_container(const YAML::Mark& mark, OptionNode& node) {
+    constexpr size_t max_depth = 32;
+    require(open_.size() < max_depth, "{}: nested deeper than {} levels", place(mark), max_depth);
     open_.push_back({&node});
   }
 
@@ -64,7 +65,7 @@ class TreeBuilder : public YAML::EventHandler {
   OptionNode& add(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind, const std::string& text) {
     require(anchor == YAML::NullAnchor, "{}: YAML anchors are not supported; remove the anchor", place(mark));
     if (open_.empty()) return root_ = {.kind = kind, .text = text, .where = place(mark)};
-    Open& parent = open_.back();
+    OpenContainer& parent = open_.back();
     auto& siblings = parent.node->children;
     if (parent.node->kind == Kind::list)
       return siblings.emplace_back("", OptionNode{.kind = kind, .text = text, .where = place(mark)}).second;
@@ -78,17 +79,17 @@ class TreeBuilder : public YAML::EventHandler {
 
   OptionNode& add_key(const YAML::Mark& mark, Kind kind, const std::string& key) {
     OptionNode& map = *open_.back().node;
-    constexpr size_t most_keys = 1000;  // the search for repeated keys is quadratic
+    constexpr size_t max_keys = 1000;  // the search for repeated keys is quadratic
     require(kind == Kind::plain || kind == Kind::quoted, "{}: a key must be plain text, not a list or a group",
             place(mark));
-    require(map.children.size() < most_keys, "{}: more than {} keys in one group", place(mark), most_keys);
+    require(map.children.size() < max_keys, "{}: more than {} keys in one group", place(mark), max_keys);
     require(!map.find(key), "{}: the key '{}' is given twice; remove one", place(mark), key);
     return map.children.emplace_back(key, OptionNode{.where = place(mark)}).second;
   }
 
   OptionNode& root_;
   const std::string& file_name_;
-  std::vector<Open> open_;
+  std::vector<OpenContainer> open_;
   bool started_ = false;
 };
 
@@ -132,8 +133,8 @@ bool is_indented_with_tab(std::string_view text, int line) {
 }  // namespace
 
 OptionNode parse_yaml_options(std::string_view text, const std::string& file_name) {
-  require(text.size() <= largest_options_text, "{}: is larger than {} bytes, the limit for a file of options",
-          file_name, largest_options_text);
+  require(text.size() <= max_options_size, "{}: is larger than {} bytes, the limit for a file of options",
+          file_name, max_options_size);
   require(text.find_first_not_of(" \t\r\n") != text.npos, "{}: is empty", file_name);
   OptionNode root{.where = file_name};
   TreeBuilder builder(root, file_name);

@@ -30,7 +30,7 @@ std::optional<Field> take_field(std::string_view& message);
 
 /// The encoding of a field that holds bytes, a text or a message, to be appended to a message.
 std::string bytes_field(uint64_t number, std::string_view bytes);
-/// The same of a field that holds an integer that is not negative.
+/// The encoding of a field that holds an integer that is not negative.
 std::string number_field(uint64_t number, uint64_t value);
 std::string double_field(uint64_t number, double value);
 std::string float_field(uint64_t number, float value);

@@ -9,7 +9,7 @@ namespace sixfold {
 
 /// Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): 128 random bits as a pure
 /// function of a counter and a key. There is no sequential state, so the random bits of an element of the model
-/// do not depend on packing, threads or accumulation.
+/// do not depend on packing, threads or gradient accumulation.
 struct Philox {
   using Counter = std::array<uint32_t, 4>;
   static constexpr uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57;
@@ -64,11 +64,12 @@ void shuffle(std::vector<T>& values, RandomStream& random) {
     std::swap(values[i - 1], values[random.below(static_cast<uint32_t>(i))]);
 }
 
-/// The random numbers of a sample of the training data in an epoch. `stream` says what they are for. Runs of
-/// the default seed, 1, keep the numbers that they had when the seed did not count.
+/// The random numbers of a sample of the training data in an epoch. Each purpose has its own `stream`. The
+/// default seed, 1, gives the numbers of older versions, in which they did not depend on the seed.
 inline RandomStream random_of_sample(uint64_t seed, uint64_t stream, int64_t epoch, int64_t sample) {
-  constexpr uint64_t odd = 0x9E3779B97F4A7C15;
-  return {static_cast<uint64_t>(epoch) << 40 | static_cast<uint64_t>(sample), stream + (seed - 1) * odd};
+  constexpr uint64_t golden_ratio = 0x9E3779B97F4A7C15;
+  return {static_cast<uint64_t>(epoch) << 40 | static_cast<uint64_t>(sample),
+          stream + (seed - 1) * golden_ratio};
 }
 
 }  // namespace sixfold

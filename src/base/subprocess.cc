@@ -34,7 +34,7 @@ struct Pipe {
     if (ends[end] >= 0) ::close(std::exchange(ends[end], -1));
   }
 
-  int ends[2] = {-1, -1};  // to read from, to write to
+  int ends[2] = {-1, -1};  // the end to read from, the end to write to
 };
 
 /// While it exists, writing into a pipe that nobody reads is an error, and no signal ends this process.
@@ -66,7 +66,7 @@ class Shell {
       ::setpgid(id_, id_);  // both do it, since either may be first
       return;
     }
-    // Only what may be called after fork() in a program with threads.
+    // The child calls only functions that are async-signal-safe, since the program may have several threads.
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     sigset_t none;
@@ -77,21 +77,21 @@ class Shell {
     ::_exit(127);
   }
   ~Shell() {
-    ::kill(-id_, SIGKILL);  // before its number may become that of another process
+    ::kill(-id_, SIGKILL);  // before `waitpid`, after which the number may belong to another process
     ::waitpid(id_, nullptr, 0);
   }
   Shell(const Shell&) = delete;
 
-  /// How it ended; a code of 0: it still runs.
+  /// How the shell ended; `si_pid` is 0 while it is still running.
   siginfo_t ended() const {
     siginfo_t found{};
     if (::waitid(P_PID, static_cast<id_t>(id_), &found, WEXITED | WNOHANG | WNOWAIT) == 0) return found;
-    // This process ignores SIGCHLD, so that nobody knows how the shell ended.
+    // This process ignores SIGCHLD, so the system does not report how the shell ended.
     found.si_pid = id_;
     found.si_code = CLD_EXITED;
     return found;
   }
-  void end_all() const { ::kill(-id_, SIGKILL); }
+  void kill_group() const { ::kill(-id_, SIGKILL); }
 
  private:
   pid_t id_;
@@ -101,11 +101,11 @@ class Shell {
 
 std::string run_subprocess(const Subprocess& program, std::string_view input) {
   const NoBrokenPipe no_broken_pipe;
-  Pipe to, from;
-  const Shell shell(program.command.c_str(), to.ends[0], from.ends[1]);
-  to.close(0);
-  from.close(1);
-  for (const int end : {to.ends[1], from.ends[0]}) ::fcntl(end, F_SETFL, O_NONBLOCK);
+  Pipe input_pipe, output_pipe;
+  const Shell shell(program.command.c_str(), input_pipe.ends[0], output_pipe.ends[1]);
+  input_pipe.close(0);
+  output_pipe.close(1);
+  for (const int end : {input_pipe.ends[1], output_pipe.ends[0]}) ::fcntl(end, F_SETFL, O_NONBLOCK);
   const auto deadline = Clock::now() + std::chrono::duration<double>(program.timeout);
   std::string output;
   siginfo_t ended{};
@@ -115,21 +115,23 @@ std::string run_subprocess(const Subprocess& program, std::string_view input) {
     if (Clock::now() > deadline)
       throw_environment_error("'{}' did not end within {:g} seconds and was ended", program.command,
                               program.timeout);
-    if (ended.si_pid == 0 && (ended = shell.ended()).si_pid != 0) shell.end_all();  // so that its output ends
-    if (input.empty()) to.close(1);
-    pollfd ready[] = {{complete ? -1 : from.ends[0], POLLIN, 0}, {to.ends[1], POLLOUT, 0}};
+    if (ended.si_pid == 0 && (ended = shell.ended()).si_pid != 0)
+      shell.kill_group();  // so that its output ends
+    if (input.empty()) input_pipe.close(1);
+    pollfd ready[] = {{complete ? -1 : output_pipe.ends[0], POLLIN, 0}, {input_pipe.ends[1], POLLOUT, 0}};
     ::poll(ready, 2, 20);
     if (ready[1].revents != 0) {
-      const ssize_t written = ::write(to.ends[1], input.data(), input.size());
+      const ssize_t written = ::write(input_pipe.ends[1], input.data(), input.size());
       if (written > 0)
         input.remove_prefix(static_cast<size_t>(written));
       else if (written < 0 && errno != EAGAIN && errno != EINTR)
-        input = {};  // it reads no more
+        input = {};  // the program no longer reads its input
     }
-    if (ready[0].revents == 0 && ended.si_pid != 0) complete = true;  // what still holds it belongs to others
+    if (ready[0].revents == 0 && ended.si_pid != 0)
+      complete = true;  // only processes outside the group can still hold the pipe
     if (ready[0].revents != 0) {
       char bytes[1 << 16];
-      const ssize_t read = ::read(from.ends[0], bytes, sizeof bytes);
+      const ssize_t read = ::read(output_pipe.ends[0], bytes, sizeof bytes);
       if (read > 0) output.append(bytes, static_cast<size_t>(read));
       complete = read == 0 || (read < 0 && errno != EAGAIN && errno != EINTR);
       if (output.size() > program.max_output)

@@ -15,11 +15,10 @@ struct Subprocess {
 };
 
 /// Runs a program that gets `input` on standard input, and returns what it prints to standard output. Its
-/// standard error is that of this process. It need not read its input. Whatever happens, it and the programs
-/// that it has started in its process group are ended when the function returns; if this process is killed, the
-/// shell is. Throws an
-/// environment error that names the command if it can't be started, does not end with status 0, or exceeds a
-/// limit.
+/// standard error is that of this process. It need not read its input. When the function returns or throws, all
+/// processes of the program's process group have been killed; if this process is killed, only the shell is
+/// killed with it. Throws an environment error that names the command if it can't be started, does not end with
+/// status 0, or exceeds a limit.
 std::string run_subprocess(const Subprocess& program, std::string_view input);
 
 }  // namespace sixfold

@@ -8,7 +8,7 @@ namespace sixfold {
 
 /// What counts as one text of a language model.
 enum class TextUnit {
-  stream,     ///< A file, whose tokens are cut into blocks without regard to its contents. No text ends.
+  stream,     ///< A file, whose tokens are cut into blocks without regard to its contents. No text has an end.
   file,       ///< a file
   paragraph,  ///< lines without a blank line between them
   line,       ///< a line

@@ -18,9 +18,9 @@
 namespace sixfold {
 namespace {
 
-// Longer than the pause between two operations of a training step: a sleeping thread is slow to wake up, and is
-// then often scheduled on the processor of the thread that woke it.
-constexpr auto patience = std::chrono::milliseconds(1);
+// It is longer than the pause between two operations of a training step: a sleeping thread is slow to wake up,
+// and is then often scheduled on the processor of the thread that woke it.
+constexpr auto max_spin_time = std::chrono::milliseconds(1);
 
 void pause_processor() {
 #if defined(__x86_64__)
@@ -30,10 +30,10 @@ void pause_processor() {
 #endif
 }
 
-/// Spins until `done` returns true or the time limit is reached. Returns whether it returned true.
+/// Spins until `done` returns true or the time limit is reached. Returns whether `done` returned true.
 template <class Condition>
 bool spin_until(const Condition& done) {
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + max_spin_time;
   do {
     for (int i = 0; i < 64; ++i) {
       if (done()) return true;
@@ -44,13 +44,13 @@ bool spin_until(const Condition& done) {
 }
 
 /// Warns, once in a process, that the system starts no more threads.
-void warn_of_refusal(int wanted, int used, std::error_code reason) {
-  static std::atomic<bool> said = false;
-  if (said.exchange(true)) return;
+void warn_of_refusal(int requested, int used, std::error_code reason) {
+  static std::atomic<bool> warned = false;
+  if (warned.exchange(true)) return;
   log_warning(
       "the system refuses to start {} threads ({}), so {} used; ask for fewer, or raise the limit (ulimit -u, "
       "ulimit -v, the container's number of processes)",
-      wanted, reason.message(), used == 1 ? "one is" : fmt::format("{} are", used));
+      requested, reason.message(), used == 1 ? "one is" : fmt::format("{} are", used));
 }
 
 }  // namespace
@@ -60,16 +60,16 @@ int available_threads(const std::string& root) {
   const int processors = sched_getaffinity(0, sizeof set, &set) == 0
                              ? CPU_COUNT(&set)
                              : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const double paid = processors_paid_by_cgroups(root).value_or(processors);
-  return paid < processors ? std::max(1, static_cast<int>(std::lround(paid))) : processors;
+  const double allowed = processors_allowed_by_cgroups(root).value_or(processors);
+  return allowed < processors ? std::max(1, static_cast<int>(std::lround(allowed))) : processors;
 }
 
-int usable_threads(int asked, std::string_view option, int available) {
-  if (asked > available)
-    log_warning("{} is {}, but {} available; {} used", option, asked,
+int usable_threads(int requested, std::string_view option, int available) {
+  if (requested > available)
+    log_warning("{} is {}, but {} available; {} used", option, requested,
                 available == 1 ? "one processor is" : fmt::format("{} processors are", available),
                 available == 1 ? "one thread is" : fmt::format("{} threads are", available));
-  return asked > 0 ? std::min(asked, available) : available;
+  return requested > 0 ? std::min(requested, available) : available;
 }
 
 std::string allowed_processors() {
@@ -87,7 +87,7 @@ std::string allowed_processors() {
 
 #if defined(__x86_64__)
 SubnormalsAsZero::SubnormalsAsZero() : before_(_mm_getcsr()) {
-  _mm_setcsr(before_ | 0x8040);  // operands and results
+  _mm_setcsr(before_ | 0x8040);  // denormals-are-zero (operands) and flush-to-zero (results)
 }
 SubnormalsAsZero::~SubnormalsAsZero() { _mm_setcsr(before_); }
 #else
@@ -95,13 +95,13 @@ SubnormalsAsZero::SubnormalsAsZero() = default;
 SubnormalsAsZero::~SubnormalsAsZero() = default;
 #endif
 
-std::thread start_thread(std::function<void()> body, int wanted, int used) {
+std::thread start_thread(std::function<void()> body, int requested, int used) {
   try {
     return std::thread(std::move(body));
   } catch (const std::system_error& refusal) {
-    warn_of_refusal(wanted, used, refusal.code());
+    warn_of_refusal(requested, used, refusal.code());
   } catch (const std::bad_alloc&) {
-    warn_of_refusal(wanted, used, std::make_error_code(std::errc::not_enough_memory));
+    warn_of_refusal(requested, used, std::make_error_code(std::errc::not_enough_memory));
   }
   return {};
 }
@@ -195,10 +195,10 @@ void ThreadPool::rethrow_failure() {
 void ThreadPool::work(int thread) {
   const SubnormalsAsZero mode;
   for (uint64_t seen = 0;;) {
-    const auto called = [&] { return round_.load(std::memory_order_acquire) != seen; };
-    if (!spin_until(called)) {
+    const auto new_round = [&] { return round_.load(std::memory_order_acquire) != seen; };
+    if (!spin_until(new_round)) {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, called);
+      wake_.wait(lock, new_round);
     }
     if (stop_) return;
     seen = round_.load(std::memory_order_acquire);

@@ -14,21 +14,23 @@
 namespace sixfold {
 
 /// The number of threads that this process can run at once: the number of its processors, or the CPU quota of
-/// its container if that is less (`processors_paid_by_cgroups`). `root` is the folder that contains /proc and
-/// /sys.
+/// its container if that is less (`processors_allowed_by_cgroups`). `root` is the folder that contains /proc
+/// and /sys.
 int available_threads(const std::string& root = "/");
 
-/// The threads to use where an option asks for so many; 0: all that are available. Prints a warning if fewer
-/// are available: more would only wait for one another.
-int usable_threads(int asked, std::string_view option, int available = available_threads());
+/// The number of threads to use if the value of `option` is `requested`; 0 requests all that are available. If
+/// fewer are available, returns that number and prints a warning, since more threads would only wait for one
+/// another.
+int usable_threads(int requested, std::string_view option, int available = available_threads());
 
 /// Names the processors that this process may run on: "0-3,8".
 std::string allowed_processors();
 
 /// Starts a thread. If the system refuses, prints a warning and returns a thread that is not joinable; the
 /// caller must then do the work itself.
-/// `wanted` and `used` are for the warning: the threads that were asked for, and those that there will be.
-std::thread start_thread(std::function<void()> body, int wanted = 2, int used = 1);
+/// `requested` and `used` appear in the warning: the number of threads that were requested, and the number that
+/// the work will have.
+std::thread start_thread(std::function<void()> body, int requested = 2, int used = 1);
 
 /// During the lifetime of this object its thread treats subnormal numbers as zero. They would be a hundred
 /// times slower, and results do not need them. All threads must do the same, or results would depend on the

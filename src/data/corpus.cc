@@ -52,7 +52,7 @@ float weight_of(const std::string& line, const LineReader& reader) {
 }
 
 WordLinks links_of(const std::string& line, const LineReader& reader) {
-  RatedLinks rated = parse_word_links(line, reader.place());
+  GoldLinks rated = parse_word_links(line, reader.place());
   rated.sure.insert(rated.sure.end(), rated.possible.begin(), rated.possible.end());
   return std::move(rated.sure);
 }

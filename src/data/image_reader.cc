@@ -44,7 +44,7 @@ std::string path_in_list(const std::string& list, const std::string& name) {
 
 }  // namespace
 
-bool is_idx_file(const std::string& path) { return can_peek(path) && IdxFile::is_one(path); }
+bool is_idx_file(const std::string& path) { return can_peek(path) && IdxFile::has_magic(path); }
 
 ImageReader::ImageReader(const std::string& path) : path_(path) {
   if (is_idx_file(path)) {
@@ -210,7 +210,7 @@ std::vector<std::string> labels_of_images(const std::vector<std::string>& files,
 }
 
 std::vector<std::string> files_of_list(const std::string& path) {
-  if (!can_peek(path) || IdxFile::is_one(path) || is_image_file(path)) return {};
+  if (!can_peek(path) || IdxFile::has_magic(path) || is_image_file(path)) return {};
   std::vector<std::string> files;
   LineReader list(path);
   for (std::string line; list.next(line);) files.push_back(path_in_list(path, line));

@@ -431,7 +431,7 @@ void write_ct2_files(const ExportSource& source, const fs::path& folder, const E
                                       {"bos_token", "<s>"},
                                       {"decoder_start_token", token(c.decoder_start_token)},
                                       {"eos_token", token(c.eos)},
-                                      {"layer_norm_epsilon", as_written(c.norm_epsilon)},
+                                      {"layer_norm_epsilon", shortest_decimal(c.norm_epsilon)},
                                       {"multi_query_attention", false},
                                       {"unk_token", token(c.unk)}});
   const bool shared = exported.source_pieces == exported.target_pieces;

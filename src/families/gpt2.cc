@@ -94,10 +94,10 @@ Exported write_gpt2(const ExportSource& source, const std::string& folder) {
                        {"n_layer", c.decoder_layers},
                        {"n_positions", c.max_positions},
                        {"activation_function", causal_activation_name(c.activation)},
-                       {"layer_norm_epsilon", as_written(c.norm_epsilon)},
-                       {"embd_pdrop", as_written(c.dropout)},
-                       {"resid_pdrop", as_written(c.dropout)},
-                       {"attn_pdrop", as_written(c.attention_dropout)}});
+                       {"layer_norm_epsilon", shortest_decimal(c.norm_epsilon)},
+                       {"embd_pdrop", shortest_decimal(c.dropout)},
+                       {"resid_pdrop", shortest_decimal(c.dropout)},
+                       {"attn_pdrop", shortest_decimal(c.attention_dropout)}});
 }
 
 }  // namespace

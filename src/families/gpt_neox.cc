@@ -87,14 +87,14 @@ Exported write_neox(const ExportSource& source, const std::string& folder) {
                        {"num_hidden_layers", c.decoder_layers},
                        {"max_position_embeddings", c.context_tokens},
                        {"hidden_act", causal_activation_name(c.activation)},
-                       {"layer_norm_eps", as_written(c.norm_epsilon)},
+                       {"layer_norm_eps", shortest_decimal(c.norm_epsilon)},
                        {"use_parallel_residual", c.parallel_residual},
                        {"attention_bias", c.attention_bias},
                        {"rotary_pct", rope["partial_rotary_factor"]},
-                       {"rotary_emb_base", as_written(c.rotary_base)},
+                       {"rotary_emb_base", shortest_decimal(c.rotary_base)},
                        {"rope_parameters", rope},
-                       {"hidden_dropout", as_written(c.dropout)},
-                       {"attention_dropout", as_written(c.attention_dropout)}});
+                       {"hidden_dropout", shortest_decimal(c.dropout)},
+                       {"attention_dropout", shortest_decimal(c.attention_dropout)}});
 }
 
 }  // namespace

@@ -213,9 +213,9 @@ void write_vit_json(const fs::path& folder, const ModelConfig& c) {
                     {"intermediate_size", c.d_ff},
                     {"num_hidden_layers", c.encoder_layers},
                     {"hidden_act", causal_activation_name(c.activation)},
-                    {"layer_norm_eps", as_written(c.norm_epsilon)},
-                    {"hidden_dropout_prob", as_written(c.dropout)},
-                    {"attention_probs_dropout_prob", as_written(c.attention_dropout)},
+                    {"layer_norm_eps", shortest_decimal(c.norm_epsilon)},
+                    {"hidden_dropout_prob", shortest_decimal(c.dropout)},
+                    {"attention_probs_dropout_prob", shortest_decimal(c.attention_dropout)},
                     {"patch_size", image.patch},
                     {"num_channels", image.channels},
                     {"qkv_bias", true},
@@ -225,8 +225,8 @@ void write_vit_json(const fs::path& folder, const ModelConfig& c) {
   write_labels(labels_of(c), keys);
   write_json(folder / "config.json", keys);
   ordered_json mean = ordered_json::array(), std = ordered_json::array();
-  for (const float number : image.mean) mean.push_back(as_written(number));
-  for (const float number : image.std) std.push_back(as_written(number));
+  for (const float number : image.mean) mean.push_back(shortest_decimal(number));
+  for (const float number : image.std) std.push_back(shortest_decimal(number));
   write_json(folder / "preprocessor_config.json", {{"image_processor_type", "ViTImageProcessor"},
                                                    {"do_resize", true},
                                                    {"size", {{"height", image.height}, {"width", image.width}}},

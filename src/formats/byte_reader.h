@@ -12,15 +12,15 @@
 namespace sixfold {
 
 /// Reads the bytes of a file from its beginning: numbers in little endian, and texts. Each function throws an
-/// input error that names the file and what is missing if the file ends before. A length that a file claims is
-/// compared with what is left before memory is taken for it.
+/// input error that names the file and the missing part if the file is too short. A length in the file is
+/// compared with the number of bytes that are left before memory is allocated for it.
 class ByteReader {
  public:
   /// `origin` is the name of the file. The bytes must outlive this, and what `take` returns.
   ByteReader(std::span<const std::byte> bytes, std::string origin)
       : bytes_(bytes), origin_(std::move(origin)) {}
 
-  /// The next `count` bytes; `what` they are.
+  /// The next `count` bytes. `what` describes them in errors.
   std::span<const std::byte> take(uint64_t count, std::string_view what) {
     require(count <= left(), "{}: is truncated or damaged: {} needs {} bytes at byte {}, but the file has {}",
             origin_, what, count, place_, bytes_.size());

@@ -12,15 +12,16 @@
 
 // The format (CTranslate2's python/ctranslate2/specs/model_spec.py): the version; the name of the specification
 // and its revision; the number of variables; for each its name, number of dimensions (8 bits), sizes, type (8
-// bits), number of bytes, and data; the number of aliases, and these as pairs of names. Numbers without a size
-// here have 32 bits. A text is its length with a zero byte at its end (16 bits), and its bytes.
+// bits), number of bytes, and data; the number of aliases, and these as pairs of names. Numbers have 32 bits
+// unless another size is given here. A text is its length (16 bits), which includes a zero byte at its end, and
+// its bytes.
 
 namespace sixfold {
 namespace {
 
 enum Ctranslate2Type : uint8_t { ct2_f32, ct2_i8, ct2_i16, ct2_i32, ct2_f16, ct2_bf16, ct2_type_count };
 constexpr uint64_t ct2_element_bytes[ct2_type_count] = {4, 1, 2, 4, 2, 2};
-constexpr uint32_t written_version = 6, smallest_variable = 12;
+constexpr uint32_t written_version = 6, min_variable_bytes = 12;
 constexpr std::string_view scale_ending = "_scale";
 
 struct Variable {
@@ -70,7 +71,7 @@ TensorInfo float_tensor(const Variable& variable) {
           variable.shape, variable.bytes};
 }
 
-/// Weights are the integers divided by the scale, one for each row or for all.
+/// A weight is its integer divided by the scale of its row, or by a single scale for all rows.
 TensorInfo scaled_tensor(const Variable& variable, const TensorInfo& scale, const std::string& where) {
   require(!variable.shape.empty(), "{}: is a single integer that has a scale", where);
   const auto rows = variable.shape[0];
@@ -102,7 +103,7 @@ Ctranslate2File Ctranslate2File::open(const std::string& path) {
   file.spec_ = ct2_text(reader, "the kind of the model");
   reader.number<uint32_t>("the revision");
   const auto count = reader.number<uint32_t>("the number of variables");
-  require(count <= reader.left() / smallest_variable, "{}: is truncated or damaged: it claims {} variables",
+  require(count <= reader.left() / min_variable_bytes, "{}: is truncated or damaged: it claims {} variables",
           path, count);
   std::map<std::string, Variable, std::less<>> variables;
   for (uint32_t i = 0; i < count; ++i) {
@@ -135,7 +136,8 @@ Ctranslate2File Ctranslate2File::open(const std::string& path) {
   for (uint32_t i = 0; i < aliases; ++i) {
     const std::string name = ct2_text(reader, "an alias"),
                       target = ct2_text(reader, "what an alias stands for");
-    if (name.ends_with(scale_ending) && !file.tensors_.find(target)) continue;  // it goes with its weight
+    if (name.ends_with(scale_ending) && !file.tensors_.find(target))
+      continue;  // a scale is read together with its weight
     const TensorInfo* tensor = file.tensors_.find(target);
     const Number* number = file.number(target);
     require(tensor || number, "{}: the alias '{}' stands for '{}', which does not exist", path, name, target);

@@ -20,8 +20,8 @@ class Ctranslate2File {
   const std::string& path() const { return tensors_.origin(); }
   /// The kind of the model: "TransformerSpec".
   const std::string& spec() const { return spec_; }
-  /// Weights: floats of 32 or 16 bits, and int8 and int16, which are decoded with their scales ("NAME_scale",
-  /// which are no tensors of their own here) when they are read. An alias is a tensor like the one it names.
+  /// Weights: floats of 32 or 16 bits, and int8 and int16, which are decoded with their scales when they are
+  /// read. The scales ("NAME_scale") are not listed as tensors. An alias is a tensor like the one it names.
   const TensorMap& tensors() const { return tensors_; }
   /// The variable that an alias names, or the name itself.
   std::string target_of(const std::string& name) const;

@@ -14,7 +14,7 @@
 namespace sixfold {
 namespace {
 
-constexpr std::string_view png_mark = "\x89PNG", jpeg_mark = "\xFF\xD8\xFF";
+constexpr std::string_view png_magic = "\x89PNG", jpeg_magic = "\xFF\xD8\xFF";
 
 Image make_image(int64_t height, int64_t width, int channels, const std::string& name) {
   const auto is_side = [](int64_t n) { return n > 0 && n <= longest_image_side; };
@@ -40,7 +40,7 @@ Image decode_png(std::string_view bytes, const std::string& name) {
   Image image = make_image(png.height, png.width, colour ? 3 : 1, name);
   png.format = colour ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
   png.flags |=
-      PNG_IMAGE_FLAG_16BIT_sRGB;  // else samples of 16 bits that name no gamma are taken for linear light
+      PNG_IMAGE_FLAG_16BIT_sRGB;  // otherwise libpng assumes linear light for 16-bit samples without a gamma
   const png_color white{255, 255, 255};
   check(png_image_finish_read(&png, &white, image.values.data(), 0, nullptr));
   return image;
@@ -54,7 +54,7 @@ Image decode_jpeg(std::string_view bytes, const std::string& name) {
     require(status == 0, "{}: is a damaged JPEG file: {}", name, tjGetErrorStr2(decoder.get()));
   };
   const auto* const data = reinterpret_cast<const unsigned char*>(bytes.data());
-  int width = 0, height = 0, sampling = 0, space = 0;  // a file of tables alone leaves them
+  int width = 0, height = 0, sampling = 0, space = 0;  // remain 0 for a file that contains only tables
   check(tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &sampling, &space));
   require(width > 0 && height > 0, "{}: is a damaged JPEG file: there is no image in it", name);
   require(space != TJCS_CMYK && space != TJCS_YCCK, "{}: is a JPEG file for print (CMYK); convert it to RGB",
@@ -77,8 +77,8 @@ Image decode_pnm(std::string_view bytes, const std::string& name) {
 }  // namespace
 
 Image decode_image(std::string_view bytes, const std::string& name) {
-  if (bytes.starts_with(png_mark)) return decode_png(bytes, name);
-  if (bytes.starts_with(jpeg_mark)) return decode_jpeg(bytes, name);
+  if (bytes.starts_with(png_magic)) return decode_png(bytes, name);
+  if (bytes.starts_with(jpeg_magic)) return decode_jpeg(bytes, name);
   if (is_netpbm(bytes)) return decode_pnm(bytes, name);
   throw_input_error("{}: {}; expected a PNG, JPEG, PPM or PGM file", name,
                     bytes.empty() ? "is empty" : "is not an image of a known format");
@@ -90,7 +90,7 @@ bool is_image_file(const std::string& path) {
   std::string begin(8, '\0');
   file.read(begin.data(), std::ssize(begin));
   begin.resize(static_cast<size_t>(file.gcount()));
-  return begin.starts_with(png_mark) || begin.starts_with(jpeg_mark) || is_netpbm(begin);
+  return begin.starts_with(png_magic) || begin.starts_with(jpeg_magic) || is_netpbm(begin);
 }
 
 Image read_image(const std::string& path) {

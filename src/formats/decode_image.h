@@ -7,13 +7,13 @@
 
 namespace sixfold {
 
-/// Decodes a PNG, JPEG, PPM or PGM file, which its first bytes tell apart. Grey images have 1 channel, others
-/// 3; transparent pixels are drawn on white; samples of 16 bits are rounded to 8. `name` begins the messages.
-/// Throws an input error if the file is damaged, of another format, or too large: more than 2^14 pixels on a
-/// side, or 2^26 in all. Safe to call from several threads.
+/// Decodes a PNG, JPEG, PPM or PGM file. The format is recognised by the first bytes. Grey images have 1
+/// channel, others 3; transparent pixels are drawn on white; samples of 16 bits are rounded to 8. `name` begins
+/// the messages. Throws an input error if the file is damaged, of another format, or too large: more than 2^14
+/// pixels on a side, or 2^26 in all. Safe to call from several threads.
 SIXFOLD_API Image decode_image(std::string_view bytes, const std::string& name);
 
-/// How the names of these files end.
+/// The file extensions of these formats.
 inline constexpr std::string_view image_endings[] = {".png", ".jpg", ".jpeg", ".ppm", ".pgm"};
 
 /// Whether a file begins as images of these formats do. Throws as `read_file`; a pipe would lose its first

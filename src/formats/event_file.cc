@@ -58,7 +58,7 @@ std::string summary_of(const std::string& content) {
   return bytes_field(event::summary, bytes_field(summary_value, content));
 }
 
-/// The number whose bytes these are, the least significant first.
+/// Decodes a little-endian number.
 uint64_t number_of(std::string_view little) {
   uint64_t number = 0;
   for (size_t i = 0; i < little.size(); ++i) number |= uint64_t{static_cast<unsigned char>(little[i])} << 8 * i;

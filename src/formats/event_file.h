@@ -19,7 +19,8 @@ class EventFile {
   void add_scalar(std::string_view tag, int64_t step, double time, double value);
   /// Adds a text, which TensorBoard shows as Markdown.
   void add_text(std::string_view tag, int64_t step, double time, std::string_view text);
-  /// Says that the run went back: what was added for `step` and later steps is void.
+  /// Records that the run was resumed from an earlier step: TensorBoard discards what was added for `step` and
+  /// later steps.
   void restart(int64_t step, double time);
 
  private:
@@ -28,12 +29,12 @@ class EventFile {
   std::function<void(std::string_view)> write_;
 };
 
-/// Takes the first record from the bytes of a TFRecord file and returns its data, or nothing if the rest is no
-/// whole record with the right checksums.
+/// Takes the first record from the bytes of a TFRecord file and returns its data, or nothing if the bytes do
+/// not begin with a complete record with correct checksums.
 std::optional<std::string_view> take_record(std::string_view& bytes);
 
 /// The name of the program that wrote an event file, or an empty text if the bytes are not the beginning of an
-/// event file or do not say.
+/// event file or do not contain the name.
 std::string writer_of_events(std::string_view bytes);
 
 /// CRC-32C (Castagnoli; RFC 3720, appendix B.4).

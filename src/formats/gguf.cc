@@ -37,8 +37,9 @@ enum GgufValueType : uint32_t {
 /// The bytes of values of fixed size; of others 0.
 constexpr uint64_t value_bytes[gguf_type_count] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
-constexpr uint64_t most_dimensions = 8, smallest_tensor = 24, smallest_value = 13, most_alignment = 1 << 20;
-constexpr int most_nested = 4;
+constexpr uint64_t max_gguf_dimensions = 8, min_tensor_bytes = 24, min_value_bytes = 13,
+                   max_alignment = 1 << 20;
+constexpr int max_nesting = 4;
 
 std::string_view text_at(ByteReader& reader, std::string_view what) {
   return reader.text(reader.number<uint64_t>(what), what);
@@ -46,7 +47,7 @@ std::string_view text_at(ByteReader& reader, std::string_view what) {
 
 void skip_values(ByteReader& reader, uint32_t type, uint64_t count, int depth, std::string_view key);
 
-/// Skips one array, whose element type and length are returned.
+/// Skips one array. Returns the type of its elements and its length.
 std::pair<uint32_t, uint64_t> skip_array(ByteReader& reader, int depth, std::string_view key) {
   const auto type = reader.number<uint32_t>(key);
   const auto count = reader.number<uint64_t>(key);
@@ -57,7 +58,7 @@ std::pair<uint32_t, uint64_t> skip_array(ByteReader& reader, int depth, std::str
 void skip_values(ByteReader& reader, uint32_t type, uint64_t count, int depth, std::string_view key) {
   require(type < gguf_type_count, "{}: key '{}' has a value of the unknown type {}", reader.origin(), key,
           type);
-  require(depth <= most_nested, "{}: key '{}' has arrays that are nested too deeply", reader.origin(), key);
+  require(depth <= max_nesting, "{}: key '{}' has arrays that are nested too deeply", reader.origin(), key);
   if (const uint64_t bytes = value_bytes[type]) {
     require(count <= reader.left() / bytes, "{}: is truncated or damaged: key '{}' has {} values",
             reader.origin(), key, count);
@@ -78,7 +79,8 @@ Number number_at(std::span<const std::byte> bytes, size_t place) {
   return number;
 }
 
-/// Element `place` of integers or booleans; nothing for other types, and for numbers beyond 63 bits.
+/// Element `place` of an array of integers or booleans; nothing for other types, and for numbers that do not
+/// fit into 63 bits.
 std::optional<int64_t> integer_at(uint32_t type, std::span<const std::byte> bytes, size_t place) {
   switch (type) {
     case gguf_u8:
@@ -116,7 +118,7 @@ TensorHeader tensor_header(ByteReader& reader) {
   TensorHeader header;
   header.name = text_at(reader, "the name of a tensor");
   const auto dimensions = reader.number<uint32_t>("a number of dimensions");
-  require(dimensions <= most_dimensions, "{}: tensor '{}' has {} dimensions", reader.origin(), header.name,
+  require(dimensions <= max_gguf_dimensions, "{}: tensor '{}' has {} dimensions", reader.origin(), header.name,
           dimensions);
   for (uint32_t i = 0; i < dimensions; ++i) {
     const auto size = reader.number<uint64_t>("a size");
@@ -157,7 +159,7 @@ TensorInfo tensor_in(const TensorHeader& header, std::span<const std::byte> data
   return tensor;
 }
 
-/// No byte belongs to two tensors, so that a small file can't stand for a large model.
+/// Throws if a byte belongs to two tensors: otherwise a small file could claim to be a large model.
 void require_apart(const TensorMap& tensors) {
   std::vector<std::pair<const TensorInfo*, std::string>> all;
   for (const std::string& name : tensors.names())
@@ -183,7 +185,7 @@ GgufFile GgufFile::open(const std::string& path) {
           version);
   const auto tensors = reader.number<uint64_t>("the number of tensors"),
              values = reader.number<uint64_t>("the number of values");
-  require(tensors <= reader.left() / smallest_tensor && values <= reader.left() / smallest_value,
+  require(tensors <= reader.left() / min_tensor_bytes && values <= reader.left() / min_value_bytes,
           "{}: is truncated or damaged: it claims {} tensors and {} values", path, tensors, values);
   for (uint64_t i = 0; i < values; ++i) {
     const std::string key(text_at(reader, "a key"));
@@ -201,7 +203,7 @@ GgufFile GgufFile::open(const std::string& path) {
   for (uint64_t i = 0; i < tensors; ++i) headers.push_back(tensor_header(reader));
   constexpr std::string_view alignment_key = "general.alignment";
   const auto alignment =
-      static_cast<uint64_t>(file.has(alignment_key) ? file.integer(alignment_key, 1, most_alignment) : 32);
+      static_cast<uint64_t>(file.has(alignment_key) ? file.integer(alignment_key, 1, max_alignment) : 32);
   require(std::has_single_bit(alignment), "{}: general.alignment is {}, which is not a power of two", path,
           alignment);
   const size_t begin = std::min((reader.place() + alignment - 1) / alignment * alignment, mapped->size());
@@ -230,11 +232,11 @@ const GgufFile::Value& GgufFile::value(std::string_view key, bool array) const {
   return found->second;
 }
 
-int64_t GgufFile::integer(std::string_view key, int64_t least, int64_t most) const {
+int64_t GgufFile::integer(std::string_view key, int64_t min, int64_t max) const {
   const Value& found = value(key, false);
   const auto number = integer_at(found.type, found.bytes, 0);
-  if (!number || *number < least || *number > most)
-    throw_wrong(key, fmt::format("a whole number from {} to {}{}", least, most,
+  if (!number || *number < min || *number > max)
+    throw_wrong(key, fmt::format("a whole number from {} to {}{}", min, max,
                                  number ? fmt::format(": it is {}", *number) : ""));
   return *number;
 }

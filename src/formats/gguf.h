@@ -27,7 +27,7 @@ class GgufFile {
 
   // The value of a key. They throw an input error that names the key if there is none or if it has another type
   // or size.
-  int64_t integer(std::string_view key, int64_t least, int64_t most) const;
+  int64_t integer(std::string_view key, int64_t min, int64_t max) const;
   double number(std::string_view key) const;
   bool truth(std::string_view key) const;
   std::string text(std::string_view key) const;
@@ -37,13 +37,13 @@ class GgufFile {
 
   /// The tensors, whose shapes begin with the slowest dimension, unlike in the file. They have F32, F16, BF16,
   /// or one of Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K and Q6_K, which are decoded when they are read; others
-  /// can be listed but not read. They need this object's file, which they keep.
+  /// can be listed but not read. The map keeps the mapped file open.
   const TensorMap& tensors() const { return tensors_; }
 
  private:
   struct Value {
-    uint32_t type = 0;              ///< of an array that of its elements
-    std::optional<uint64_t> count;  ///< of an array
+    uint32_t type = 0;              ///< the type of the value, or of the elements of an array
+    std::optional<uint64_t> count;  ///< the length of an array; none for a single value
     std::span<const std::byte> bytes;
   };
   explicit GgufFile(const std::string& path) : path_(path), tensors_(path) {}

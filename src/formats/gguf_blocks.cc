@@ -39,8 +39,9 @@ void decode_q4_0(const std::byte* block, float* values) {
 }
 
 void decode_q4_1(const std::byte* block, float* values) {
-  const float scale = half_at(block), least = half_at(block + 2);
-  for (int i = 0; i < small_block; ++i) values[i] = scale * static_cast<float>(nibble_of(block + 4, i)) + least;
+  const float scale = half_at(block), minimum = half_at(block + 2);
+  for (int i = 0; i < small_block; ++i)
+    values[i] = scale * static_cast<float>(nibble_of(block + 4, i)) + minimum;
 }
 
 void decode_q5_0(const std::byte* block, float* values) {
@@ -50,22 +51,22 @@ void decode_q5_0(const std::byte* block, float* values) {
 }
 
 void decode_q5_1(const std::byte* block, float* values) {
-  const float scale = half_at(block), least = half_at(block + 2);
+  const float scale = half_at(block), minimum = half_at(block + 2);
   for (int i = 0; i < small_block; ++i)
-    values[i] = scale * static_cast<float>(nibble_of(block + 8, i) | fifth_bit(block + 4, i)) + least;
+    values[i] = scale * static_cast<float>(nibble_of(block + 8, i) | fifth_bit(block + 4, i)) + minimum;
 }
 
-/// Scale and least value of one of the eight groups of 32 numbers, which have six bits each in twelve bytes.
+/// Scale and minimum value of one of the eight groups of 32 numbers, which have six bits each in twelve bytes.
 struct GroupScale {
-  float scale, least;
+  float scale, minimum;
 };
 GroupScale group_scale(const std::byte* block, int group) {
   const std::byte* packed = block + 4;
   const int scale = group < 4 ? byte_at(packed, group) & 63
                               : (byte_at(packed, group + 4) & 15) | (byte_at(packed, group - 4) >> 6) << 4,
-            least = group < 4 ? byte_at(packed, group + 4) & 63
-                              : byte_at(packed, group + 4) >> 4 | (byte_at(packed, group) >> 6) << 4;
-  return {half_at(block) * static_cast<float>(scale), half_at(block + 2) * static_cast<float>(least)};
+            minimum = group < 4 ? byte_at(packed, group + 4) & 63
+                                : byte_at(packed, group + 4) >> 4 | (byte_at(packed, group) >> 6) << 4;
+  return {half_at(block) * static_cast<float>(scale), half_at(block + 2) * static_cast<float>(minimum)};
 }
 
 /// Two groups of 32 numbers share 32 bytes: the lower halves are the first group.
@@ -76,7 +77,7 @@ void decode_q4_k(const std::byte* block, float* values) {
     for (int i = 0; i < small_block; ++i) {
       const int byte = byte_at(numbers, group / 2 * small_block + i),
                 number = group % 2 ? byte >> 4 : byte & 15;
-      *values++ = by.scale * static_cast<float>(number) - by.least;
+      *values++ = by.scale * static_cast<float>(number) - by.minimum;
     }
   }
 }
@@ -89,7 +90,7 @@ void decode_q5_k(const std::byte* block, float* values) {
     for (int i = 0; i < small_block; ++i) {
       const int byte = byte_at(numbers, group / 2 * small_block + i),
                 number = (group % 2 ? byte >> 4 : byte & 15) | (byte_at(fifth, i) >> group & 1) << 4;
-      *values++ = by.scale * static_cast<float>(number) - by.least;
+      *values++ = by.scale * static_cast<float>(number) - by.minimum;
     }
   }
 }

@@ -18,11 +18,11 @@ struct GgufType {
   std::string_view name;
   uint64_t elements = 1;            ///< of a block
   uint64_t bytes = 0;               ///< of a block
-  std::optional<DType> plain = {};  ///< elements of this type, one for each block
+  std::optional<DType> plain = {};  ///< the type, if elements are stored without blocks
   void (*decode)(const std::byte* block, float* values) = nullptr;  ///< null: not supported
 };
 
-/// The type of that number, or null for one that is not known.
+/// The type with this number, or null if it is not known.
 const GgufType* find_gguf_type(uint32_t number);
 
 /// The values of whole blocks of a type that has `decode`.

@@ -9,7 +9,7 @@
 namespace sixfold {
 namespace {
 
-constexpr uint8_t unsigned_bytes = 8;  // the type of the values, in the mark
+constexpr uint8_t unsigned_bytes = 8;  // the type of the values, in the magic number
 
 gzFile open_file(const std::string& path) {
   errno = 0;
@@ -19,26 +19,27 @@ gzFile open_file(const std::string& path) {
   return file;
 }
 
-/// Whether this begins an IDX file of any type: bytes, or integers and floating point numbers (9, 11 to 14).
-bool is_mark(std::span<const uint8_t> mark) {
-  return mark[0] == 0 && mark[1] == 0 && mark[2] >= unsigned_bytes && mark[2] <= 14 && mark[3] > 0;
+/// Whether this is the magic number of an IDX file of any type: bytes (8), or integers and floating-point
+/// numbers (9, 11 to 14).
+bool is_magic(std::span<const uint8_t> magic) {
+  return magic[0] == 0 && magic[1] == 0 && magic[2] >= unsigned_bytes && magic[2] <= 14 && magic[3] > 0;
 }
 
 }  // namespace
 
 void IdxFile::Close::operator()(void* file) const noexcept { gzclose(static_cast<gzFile>(file)); }
 
-bool IdxFile::is_one(const std::string& path) {
+bool IdxFile::has_magic(const std::string& path) {
   const std::unique_ptr<void, Close> file(open_file(path));
-  std::array<uint8_t, 4> mark{};
-  return gzread(static_cast<gzFile>(file.get()), mark.data(), 4) == 4 && is_mark(mark);
+  std::array<uint8_t, 4> magic{};
+  return gzread(static_cast<gzFile>(file.get()), magic.data(), 4) == 4 && is_magic(magic);
 }
 
 IdxFile::IdxFile(const std::string& path) : path_(path), file_(open_file(path)) {
-  std::array<uint8_t, 4> mark{};
-  read(mark);
-  require(is_mark(mark) && mark[2] == unsigned_bytes, "{}: is not an IDX file of bytes", path);
-  const int dimensions = mark[3];
+  std::array<uint8_t, 4> magic{};
+  read(magic);
+  require(is_magic(magic) && magic[2] == unsigned_bytes, "{}: is not an IDX file of bytes", path);
+  const int dimensions = magic[3];
   require(dimensions == 1 || dimensions == 3 || dimensions == 4,
           "{}: has {} dimensions; expected 1 (labels), 3 (grey images) or 4 (images with channels)", path,
           dimensions);
@@ -51,10 +52,10 @@ IdxFile::IdxFile(const std::string& path) : path_(path), file_(open_file(path)) 
   if (dimensions == 3) sizes[3] = 1;
   items_ = sizes[0];
   if (dimensions == 1) return;
-  constexpr int64_t longest = 1 << 13;
-  require(sizes[1] > 0 && sizes[1] <= longest && sizes[2] > 0 && sizes[2] <= longest,
+  constexpr int64_t max_side = 1 << 13;
+  require(sizes[1] > 0 && sizes[1] <= max_side && sizes[2] > 0 && sizes[2] <= max_side,
           "{}: its images are {} x {} pixels; expected 1 to {} in each direction", path, sizes[1], sizes[2],
-          longest);
+          max_side);
   require(sizes[3] == 1 || sizes[3] == 3, "{}: its images have {} channels; expected 1 or 3", path, sizes[3]);
   item_ = {static_cast<int>(sizes[1]), static_cast<int>(sizes[2]), static_cast<int>(sizes[3])};
 }

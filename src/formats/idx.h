@@ -13,15 +13,15 @@ namespace sixfold {
 /// height, width, channels], labels are [n]. It is read item by item.
 class IdxFile {
  public:
-  /// Whether a file has the mark of an IDX file of bytes. Throws if it can't be read.
-  static bool is_one(const std::string& path);
+  /// Whether a file begins with the magic number of an IDX file. Throws if it can't be read.
+  static bool has_magic(const std::string& path);
 
   /// Throws an input error if it is not an IDX file of bytes, or its items have no known shape.
   explicit IdxFile(const std::string& path);
 
   int64_t items() const { return items_; }
   bool has_images() const { return item_.height > 0; }
-  /// The size of each image; of labels, no pixels.
+  /// The size of each image; 0 x 0 for a file of labels.
   const ImageSize& size() const { return item_; }
   /// Reads the next item: an image, or a label as one value. Returns false at the end. Throws an input error if
   /// the file is shorter than its header says, longer, or damaged.

@@ -7,7 +7,7 @@
 
 namespace sixfold {
 
-/// The most pixels on a side of an image, and in the whole of it.
+/// The maximum number of pixels on a side of an image, and in the whole image.
 constexpr int longest_image_side = 1 << 14;
 constexpr int64_t most_image_pixels = int64_t{1} << 26;
 

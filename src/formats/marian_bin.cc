@@ -17,26 +17,26 @@
 namespace sixfold {
 namespace {
 
-constexpr uint64_t known_version = 1, most_sizes = 8;
+constexpr uint64_t known_version = 1, max_marian_dimensions = 8;
 
 struct ItemHeader {
   uint64_t name_length, type, sizes, bytes;
 };
 
-/// The types of Marian that are elements as they are.
+/// The types of Marian whose elements need no decoding.
 constexpr std::pair<uint64_t, DType> plain_types[] = {
     {0x101, DType::i8},  {0x104, DType::i32}, {0x108, DType::i64}, {0x201, DType::u8},
     {0x402, DType::f16}, {0x404, DType::f32}, {0x408, DType::f64}};
 
-/// The bytes of an element of a tensor of intgemm for any processor, as Marian and its fork for browsers
-/// number these types; 0: of another one.
+/// The bytes of an element of a type of intgemm that does not depend on the processor, in the numbering of
+/// Marian or of its fork for browsers; 0 for all other types.
 int intgemm_element(uint64_t type) {
   if (type == 0x4101 || type == 0x10001) return 1;
   return type == 0x4102 || type == 0x10002 ? 2 : 0;
 }
 
-/// A weight is stored as its transpose, an embedding as it is; after the elements stands the number by which
-/// they were multiplied.
+/// A weight is stored as its transpose, an embedding as it is. The elements are followed by the number with
+/// which they were multiplied.
 template <class Element>
 std::vector<float> decode_intgemm(const TensorInfo& tensor, bool transposed) {
   const auto rows = static_cast<size_t>(tensor.shape[0]), cols = static_cast<size_t>(tensor.shape[1]);
@@ -54,7 +54,7 @@ std::vector<float> decode_intgemm(const TensorInfo& tensor, bool transposed) {
   return values;
 }
 
-/// Checks the bytes of a tensor, and says how they are read. `where`, the file and the tensor, begins errors.
+/// Checks the bytes of a tensor and returns how they are read. `where`, the file and the tensor, begins errors.
 TensorInfo tensor_of(const ItemHeader& header, std::string_view name, std::vector<int64_t> shape,
                      std::span<const std::byte> bytes, const std::string& where) {
   TensorInfo tensor{DType::f32, std::move(shape), bytes};
@@ -93,7 +93,7 @@ TensorInfo tensor_of(const ItemHeader& header, std::string_view name, std::vecto
   return tensor;
 }
 
-/// The headers of the tensors, whose number the file claims.
+/// Reads the headers of all tensors.
 std::vector<ItemHeader> headers_of(ByteReader& reader) {
   const auto version = reader.number<uint64_t>("its version");
   require(version == known_version, "{}: is not a model of Marian: its version is {} instead of {}",
@@ -123,7 +123,7 @@ TensorMap read_marian_bin(const std::string& path) {
     names.emplace_back(name.substr(0, name.size() - 1));
   }
   for (size_t i = 0; i < headers.size(); ++i) {
-    require(headers[i].sizes <= most_sizes, "{}: tensor '{}' has {} dimensions", path, names[i],
+    require(headers[i].sizes <= max_marian_dimensions, "{}: tensor '{}' has {} dimensions", path, names[i],
             headers[i].sizes);
     auto& shape = shapes.emplace_back();
     for (uint64_t k = 0; k < headers[i].sizes; ++k) shape.push_back(reader.number<int32_t>("a shape"));

@@ -45,8 +45,8 @@ NetpbmHeader read_netpbm_header(std::string_view bytes, const std::string& name)
   size_t at = 2;
   header.width = next_number(bytes, at);
   header.height = next_number(bytes, at);
-  header.largest = next_number(bytes, at);
-  require(header.width >= 0 && header.height >= 0 && header.largest > 0 && header.largest < 65536 &&
+  header.max_value = next_number(bytes, at);
+  require(header.width >= 0 && header.height >= 0 && header.max_value > 0 && header.max_value < 65536 &&
               at < bytes.size() && is_space(bytes[at]),
           "{}: is a damaged {} file: its header is not complete", name, header.channels == 3 ? "PPM" : "PGM");
   header.bytes = at + 1;
@@ -59,7 +59,7 @@ NetpbmHeader read_netpbm_header(std::string_view bytes, const std::string& name)
 
 void read_netpbm_values(std::string_view bytes, const NetpbmHeader& header, std::span<uint8_t> values,
                         const std::string& name) {
-  const size_t width = header.largest < 256 ? 1 : 2;
+  const size_t width = header.max_value < 256 ? 1 : 2;
   size_t at = 0;
   for (uint8_t& value : values) {
     int64_t number = -1;
@@ -70,9 +70,9 @@ void read_netpbm_values(std::string_view bytes, const NetpbmHeader& header, std:
       if (width == 2) number = number * 256 + static_cast<uint8_t>(bytes[at + 1]);
       at += width;
     }
-    require(number >= 0 && number <= header.largest, "{}: is a damaged {} file: {}", name,
+    require(number >= 0 && number <= header.max_value, "{}: is a damaged {} file: {}", name,
             header.channels == 3 ? "PPM" : "PGM", number < 0 ? "it is too short" : "a value is too large");
-    value = static_cast<uint8_t>((number * 255 + header.largest / 2) / header.largest);
+    value = static_cast<uint8_t>((number * 255 + header.max_value / 2) / header.max_value);
   }
 }
 

@@ -9,10 +9,10 @@ namespace sixfold {
 /// The header of a PPM or PGM file, whose values are text (P2, P3) or bytes (P5, P6).
 struct NetpbmHeader {
   int64_t height = 0, width = 0;
-  int channels = 1;     ///< 1 (PGM) or 3 (PPM)
-  int64_t largest = 0;  ///< the value of full brightness, 1 to 65,535
+  int channels = 1;       ///< 1 (PGM) or 3 (PPM)
+  int64_t max_value = 0;  ///< the value of full brightness, 1 to 65,535
   bool text = false;
-  size_t bytes = 0;  ///< its length
+  size_t bytes = 0;  ///< the length of the header
 };
 
 /// Whether a file begins as PPM or PGM files do.

@@ -8,13 +8,13 @@
 #include "base/join.h"
 #include "formats/zip.h"
 
-// numpy.lib.format describes the format of a member: a magic string, a version, the length of the header, the
-// header (a Python dictionary with descr, fortran_order and shape), and the elements.
+// numpy.lib.format describes the format of a member: a magic string, a version, the length of the header,
+// the header (a Python dictionary with descr, fortran_order and shape), and the elements.
 
 namespace sixfold {
 namespace {
 
-constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::string_view npy_magic = "\x93NUMPY";
 
 std::optional<DType> dtype_of(std::string_view descr) {
   constexpr std::pair<std::string_view, DType> types[] = {
@@ -108,7 +108,7 @@ class HeaderReader {
 
 TensorInfo parse_array(std::span<const std::byte> bytes, const std::string& where) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  require(text.size() >= 12 && text.starts_with(magic), "{}: not a numpy array", where);
+  require(text.size() >= 12 && text.starts_with(npy_magic), "{}: not a numpy array", where);
   const int version = text[6];
   require(version == 1 || version == 2 || version == 3, "{}: version {} of numpy's format is not supported",
           where, version);

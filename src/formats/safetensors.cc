@@ -21,7 +21,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors files are
 namespace {
 
 constexpr size_t length_bytes = 8;
-constexpr uint64_t longest_header = 100'000'000;  // the format's own limit
+constexpr uint64_t max_header_bytes = 100'000'000;  // the format's own limit
 constexpr std::string_view metadata_key = "__metadata__";
 const std::string checksum_key = "sixfold.xxh3_128";
 
@@ -98,7 +98,7 @@ SafetensorsFile SafetensorsFile::open(const std::string& path) {
   require(bytes.size() >= length_bytes, "{}: too short for a safetensors file", path);
   uint64_t header_length;
   std::memcpy(&header_length, bytes.data(), length_bytes);
-  require(header_length <= longest_header && header_length <= bytes.size() - length_bytes,
+  require(header_length <= max_header_bytes && header_length <= bytes.size() - length_bytes,
           "{}: not a safetensors file, or truncated: a header of {} bytes does not fit into its {} bytes", path,
           header_length, bytes.size());
   const auto header_bytes = bytes.subspan(length_bytes, header_length);
@@ -180,13 +180,13 @@ std::string SafetensorsFile::computed_checksum() const {
 }
 
 void SafetensorsFile::verify() const {
-  const std::string before = checksum();
-  if (before.empty()) return;
+  const std::string stored = checksum();
+  if (stored.empty()) return;
   const std::string now = computed_checksum();
-  require(before == now,
+  require(stored == now,
           "{}: is damaged: the checksum of its tensors is {}, but was {} when they were written; use a copy "
           "that is intact",
-          path_, now, before);
+          path_, now, stored);
 }
 
 SafetensorsWriter::SafetensorsWriter(const std::string& path, std::span<const TensorEntry> tensors,
@@ -211,8 +211,8 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path, std::span<const Te
   }
   std::string header = fmt::format("{{{}}}", join(entries, ","));
   header.resize((header.size() + 7) / 8 * 8, ' ');  // aligns the data to eight bytes
-  require(header.size() <= longest_header, "{}: too many tensors for a safetensors header", path);
-  checksum_at_ = static_cast<int64_t>(length_bytes + header.find(placeholder));
+  require(header.size() <= max_header_bytes, "{}: too many tensors for a safetensors header", path);
+  checksum_offset_ = static_cast<int64_t>(length_bytes + header.find(placeholder));
   const uint64_t header_length = header.size();
   file_.write(std::as_bytes(std::span(&header_length, 1)));
   file_.write(header);
@@ -225,7 +225,7 @@ void SafetensorsWriter::add(const void* data) {
 }
 
 void SafetensorsWriter::commit() {
-  file_.overwrite(checksum_at_, hash_.hex());
+  file_.overwrite(checksum_offset_, hash_.hex());
   file_.commit();
 }
 

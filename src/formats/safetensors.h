@@ -32,18 +32,17 @@ class SafetensorsFile {
   /// The tensor of that name. If there is none, throws an input error with the nearest existing name; also if
   /// its type is unknown.
   const TensorInfo& at(std::string_view name) const;
-  /// The checksum of its tensors when they were written, which `verify` compares; empty in files of other
-  /// programs.
+  /// The checksum that was stored when the tensors were written; empty in files of other programs.
   std::string checksum() const;
+  /// The checksum of the tensors as they are now, which reads all of them.
+  std::string computed_checksum() const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   const std::string& path() const { return path_; }
-  /// The same, computed from the tensors, which are all read.
-  std::string computed_checksum() const;
   /// Reads all tensors and compares them with the checksum that Sixfold writes into the metadata. Throws an
   /// input error if they differ. Files of other programs have no checksum and are not checked.
   void verify() const;
   /// Releases the memory of the pages that were read, for callers that have converted the tensors.
-  void let_go_pages() const { file_.let_go_pages(); }
+  void release_pages() const { file_.release_pages(); }
 
  private:
   explicit SafetensorsFile(const std::string& path) : path_(path), file_(path) {}
@@ -87,7 +86,7 @@ class SafetensorsWriter {
   std::vector<uint64_t> sizes_;  ///< in bytes
   size_t added_ = 0;
   HashStream hash_;
-  int64_t checksum_at_ = 0;
+  int64_t checksum_offset_ = 0;
 };
 
 /// A tensor to write. `data` points to its elements, row-major; their number is the product of `shape`.

@@ -19,15 +19,15 @@ struct TensorInfo {
   DType dtype;
   std::vector<int64_t> shape;  ///< empty for a scalar
   std::span<const std::byte> bytes;
-  /// What the file calls a type that is not a `DType`; then `dtype` means nothing, and the tensor can be listed
-  /// but not read.
+  /// The file's name for a type that is not a `DType`; then `dtype` has no meaning, and the tensor can be
+  /// listed but not read.
   std::string unknown_type = {};
   /// Computes the values of a tensor that is quantised in the file, whose `dtype` is then F32; null: `bytes`
   /// are elements of `dtype`. It may throw an input error that says what is wrong with the bytes.
   std::function<std::vector<float>(const TensorInfo& tensor)> decode = nullptr;
 };
 
-/// The value of a number of 16 bits, whose bits these are.
+/// The value of a half-precision floating-point number with these bits.
 float float_of_half(uint16_t half);
 
 /// The number of bytes of a tensor, or nothing if a size is negative or the product overflows.

@@ -24,13 +24,13 @@ struct Storage {
 };
 
 /// A tensor whose storage has not been located yet.
-struct Placed {
+struct UnresolvedTensor {
   Storage storage;
   uint64_t offset = 0;  ///< in elements
   std::vector<int64_t> shape;
 };
 
-using PlacedTensors = std::vector<std::pair<std::string, Placed>>;
+using UnresolvedTensors = std::vector<std::pair<std::string, UnresolvedTensor>>;
 using StorageBytes = std::map<std::string, Bytes, std::less<>>;
 
 std::optional<DType> dtype_of_storage(std::string_view name) {
@@ -45,7 +45,7 @@ std::optional<DType> dtype_of_storage(std::string_view name) {
   return std::nullopt;
 }
 
-/// An item of a tuple; throws unless it has that kind.
+/// An item of a tuple. Throws unless the item has that kind.
 const PickleValue& item(const PickleValue& tuple, size_t index, Kind kind, const std::string& where) {
   require(tuple.kind == Kind::list && index < tuple.items.size() && tuple.items[index]->kind == kind,
           "{}: is not a tensor in the form that torch.save writes", where);
@@ -58,7 +58,7 @@ uint64_t size_at(const PickleValue& tuple, size_t index, const std::string& wher
   return static_cast<uint64_t>(size);
 }
 
-/// ('storage', class, key, location, elements)
+/// Parses ('storage', class, key, location, elements).
 Storage storage_of(const PickleValue& reference, const std::string& where) {
   const PickleValue& tuple = item(reference, 0, Kind::list, where);
   require(item(tuple, 0, Kind::text, where).text == "storage",
@@ -73,14 +73,14 @@ Storage storage_of(const PickleValue& reference, const std::string& where) {
 
 /// Parses _rebuild_tensor_v2(storage, offset, shape, strides, ...), also inside _rebuild_parameter(tensor,
 /// ...).
-Placed placed_tensor(const PickleValue& value, const std::string& where) {
+UnresolvedTensor parse_tensor(const PickleValue& value, const std::string& where) {
   require(value.kind == Kind::call, "{}: is not a tensor", where);
   const std::string_view function = value.items[0]->text;
   const PickleValue& arguments = *value.items[1];
   if (function == "torch._utils._rebuild_parameter") {
     const PickleValue& tensor = item(arguments, 0, Kind::call, where);
     require(tensor.items[0]->text != function, "{}: is not a tensor", where);
-    return placed_tensor(tensor, where);
+    return parse_tensor(tensor, where);
   }
   require(function == "torch._utils._rebuild_tensor_v2",
           "{}: is created by {}, which does not create tensors; such files are refused", where, function);
@@ -89,7 +89,7 @@ Placed placed_tensor(const PickleValue& value, const std::string& where) {
   PickleValue reference;  // a tuple, as `item` needs it
   reference.kind = Kind::list;
   reference.items = item(arguments, 0, Kind::persistent, where).items;
-  Placed placed{storage_of(reference, where), size_at(arguments, 1, where), {}};
+  UnresolvedTensor unresolved{storage_of(reference, where), size_at(arguments, 1, where), {}};
   uint64_t stride = 1;
   require(strides.items.size() == shape.items.size(), "{}: shape and strides differ in length", where);
   for (size_t i = shape.items.size(); i-- > 0;) {
@@ -97,36 +97,36 @@ Placed placed_tensor(const PickleValue& value, const std::string& where) {
     require(size == 1 || size_at(strides, i, where) == stride,
             "{}: is not contiguous; save it as tensor.contiguous()", where);
     require(!__builtin_mul_overflow(stride, std::max<uint64_t>(size, 1), &stride), "{}: is too large", where);
-    placed.shape.insert(placed.shape.begin(), static_cast<int64_t>(size));
+    unresolved.shape.insert(unresolved.shape.begin(), static_cast<int64_t>(size));
   }
-  return placed;
+  return unresolved;
 }
 
-PlacedTensors placed_tensors(const PickleValue& dictionary, const std::string& path) {
+UnresolvedTensors parse_tensors(const PickleValue& dictionary, const std::string& path) {
   require(dictionary.kind == Kind::dictionary, "{}: is not a dictionary of tensors, such as model.state_dict()",
           path);
-  PlacedTensors tensors;
+  UnresolvedTensors tensors;
   for (size_t i = 0; i < dictionary.items.size(); i += 2) {
     const PickleValue& key = *dictionary.items[i];
     require(key.kind == Kind::text, "{}: the name of a tensor is not a string", path);
     const std::string name(key.text);
     tensors.emplace_back(name,
-                         placed_tensor(*dictionary.items[i + 1], fmt::format("{}: tensor '{}'", path, name)));
+                         parse_tensor(*dictionary.items[i + 1], fmt::format("{}: tensor '{}'", path, name)));
   }
   return tensors;
 }
 
-void add_tensors(TensorMap& map, const PlacedTensors& tensors, const StorageBytes& storages) {
-  for (const auto& [name, placed] : tensors) {
-    const auto storage = storages.find(placed.storage.key);
+void add_tensors(TensorMap& map, const UnresolvedTensors& tensors, const StorageBytes& storages) {
+  for (const auto& [name, unresolved] : tensors) {
+    const auto storage = storages.find(unresolved.storage.key);
     require(storage != storages.end(), "{}: tensor '{}': its storage '{}' is missing", map.origin(), name,
-            placed.storage.key);
-    const auto bytes = tensor_bytes(placed.storage.dtype, placed.shape);
+            unresolved.storage.key);
+    const auto bytes = tensor_bytes(unresolved.storage.dtype, unresolved.shape);
     uint64_t begin = 0;
-    require(bytes && !__builtin_mul_overflow(placed.offset, size_of(placed.storage.dtype), &begin) &&
+    require(bytes && !__builtin_mul_overflow(unresolved.offset, size_of(unresolved.storage.dtype), &begin) &&
                 begin <= storage->second.size() && *bytes <= storage->second.size() - begin,
             "{}: tensor '{}' exceeds its storage; the file is damaged", map.origin(), name);
-    map.add(name, {placed.storage.dtype, placed.shape, storage->second.subspan(begin, *bytes)});
+    map.add(name, {unresolved.storage.dtype, unresolved.shape, storage->second.subspan(begin, *bytes)});
   }
 }
 
@@ -148,7 +148,7 @@ TensorMap read_archive(const std::string& path) {
   }
   const Pickle pickle(zip->members().find(folder + std::string(pickle_name))->second, path + ": data.pkl");
   TensorMap map(path);
-  add_tensors(map, placed_tensors(pickle.value(), path), storages);
+  add_tensors(map, parse_tensors(pickle.value(), path), storages);
   map.keep(zip);
   return map;
 }
@@ -172,12 +172,13 @@ TensorMap read_legacy(const std::string& path) {
   next("version");
   next("system");
   const Pickle dictionary = next("tensors");
-  const PlacedTensors tensors = placed_tensors(dictionary.value(), path);
+  const UnresolvedTensors tensors = parse_tensors(dictionary.value(), path);
   const Pickle keys = next("keys");
   require(keys.value().kind == Kind::list, "{}: the keys of its storages are missing", path);
 
   std::map<std::string, DType, std::less<>> types;
-  for (const auto& [name, placed] : tensors) types.emplace(placed.storage.key, placed.storage.dtype);
+  for (const auto& [name, unresolved] : tensors)
+    types.emplace(unresolved.storage.key, unresolved.storage.dtype);
   StorageBytes storages;
   for (size_t i = 0; i < keys.value().items.size(); ++i) {
     const std::string key(item(keys.value(), i, Kind::text, path).text);
@@ -202,7 +203,7 @@ TensorMap read_legacy(const std::string& path) {
 
 TensorMap read_torch(const std::string& path) {
   const MappedFile file(path);
-  return ZipFile::looks_like_one(file.bytes()) ? read_archive(path) : read_legacy(path);
+  return ZipFile::has_magic(file.bytes()) ? read_archive(path) : read_legacy(path);
 }
 
 }  // namespace sixfold

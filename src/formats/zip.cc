@@ -14,7 +14,7 @@ using Bytes = std::span<const std::byte>;
 constexpr uint32_t member_signature = 0x04034B50, entry_signature = 0x02014B50, end_signature = 0x06054B50,
                    end64_signature = 0x06064B50, locator64_signature = 0x07064B50;
 constexpr size_t member_header = 30, entry_header = 46, end_record = 22, locator64 = 20, end64_record = 56;
-constexpr size_t longest_comment = 65535;
+constexpr size_t max_comment_bytes = 65535;
 
 /// Reads a little-endian number at `offset`, which must be within `bytes`.
 template <class T>
@@ -40,7 +40,7 @@ struct Directory {
 
 Directory find_directory(Bytes file, const std::string& path) {
   const size_t last = file.size() >= end_record ? file.size() - end_record : 0;
-  const size_t first = last - std::min(last, longest_comment);
+  const size_t first = last - std::min(last, max_comment_bytes);
   size_t end = last + 1;
   while (file.size() >= end_record && end-- > first)
     if (number<uint32_t>(file, end) == end_signature) break;
@@ -61,7 +61,7 @@ struct Entry {
   uint64_t flags, method;
 };
 
-/// Reads the sizes that do not fit into 32 bits. They are in extra field 1, in this order, without the others.
+/// Reads the sizes that do not fit into 32 bits. Extra field 1 contains them, and only them, in this order.
 void read_wide_sizes(Bytes extra, Entry& entry, const std::string& path) {
   while (extra.size() >= 4) {
     const uint64_t id = number<uint16_t>(extra, 0), length = number<uint16_t>(extra, 2);
@@ -108,7 +108,7 @@ Bytes member_bytes(Bytes file, const Entry& entry, const std::string& path) {
 
 }  // namespace
 
-bool ZipFile::looks_like_one(Bytes bytes) {
+bool ZipFile::has_magic(Bytes bytes) {
   return bytes.size() >= 4 && number<uint32_t>(bytes, 0) == member_signature;
 }
 

@@ -16,8 +16,8 @@ class ZipFile {
  public:
   /// Reads and checks the directory of the archive. Throws an input error that names the file and the member.
   static ZipFile open(const std::string& path);
-  /// Whether the bytes of a file begin like a zip archive.
-  static bool looks_like_one(std::span<const std::byte> bytes);
+  /// Whether the bytes of a file begin with the magic number of a zip archive.
+  static bool has_magic(std::span<const std::byte> bytes);
 
   const std::string& path() const { return path_; }
   const std::map<std::string, std::span<const std::byte>, std::less<>>& members() const { return members_; }

@@ -12,10 +12,10 @@ double share(int64_t part, int64_t all) {
 
 }  // namespace
 
-void AlignmentErrors::add(const WordLinks& found, const RatedLinks& gold) {
+void AlignmentErrors::add(const WordLinks& found, const GoldLinks& gold) {
   const std::set links(found.begin(), found.end());
-  const auto count = [&](const WordLinks& wanted) {
-    return std::ranges::count_if(wanted, [&](const auto& link) { return links.contains(link); });
+  const auto count = [&](const WordLinks& gold_links) {
+    return std::ranges::count_if(gold_links, [&](const auto& link) { return links.contains(link); });
   };
   const int64_t sure = count(gold.sure);
   found_ += std::ssize(links);

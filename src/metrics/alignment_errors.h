@@ -5,11 +5,11 @@
 
 namespace sixfold {
 
-/// How far links between words agree with links that were made by hand: the alignment error rate (Och and Ney
-/// 2003, "A Systematic Comparison of Various Statistical Alignment Models").
+/// Compares links between words with links that were made by hand: the alignment error rate (Och and Ney 2003,
+/// "A Systematic Comparison of Various Statistical Alignment Models").
 class AlignmentErrors {
  public:
-  void add(const WordLinks& found, const RatedLinks& gold);
+  void add(const WordLinks& found, const GoldLinks& gold);
 
   /// 1 - (found sure + found possible or sure) / (found + sure), from 0 to 1; 0 if there are no links.
   double rate() const;

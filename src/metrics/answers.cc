@@ -12,8 +12,9 @@
 namespace sixfold {
 namespace {
 
-/// A character of a word for Python's regular expressions: a letter, a number, or _, which is gone by now.
-bool is_of_word(char32_t c) {
+/// Whether \w of Python's regular expressions matches a character: a letter or a number. (It also matches _,
+/// which has been removed before.)
+bool is_regex_word_character(char32_t c) {
   const auto type = u_charType(static_cast<UChar32>(c));
   return u_isalpha(static_cast<UChar32>(c)) || type == U_DECIMAL_DIGIT_NUMBER || type == U_LETTER_NUMBER ||
          type == U_OTHER_NUMBER;
@@ -23,12 +24,12 @@ bool is_of_word(char32_t c) {
 std::u32string without_articles(std::u32string_view text) {
   std::u32string out;
   for (size_t begin = 0; begin < text.size();) {
-    if (!is_of_word(text[begin])) {
+    if (!is_regex_word_character(text[begin])) {
       out.push_back(text[begin++]);
       continue;
     }
     size_t end = begin;
-    while (end < text.size() && is_of_word(text[end])) ++end;
+    while (end < text.size() && is_regex_word_character(text[end])) ++end;
     const std::u32string_view word = text.substr(begin, end - begin);
     const bool article = word == U"a" || word == U"an" || word == U"the";
     out += article ? std::u32string_view(U" ") : word;
@@ -46,7 +47,7 @@ double f1_of(const std::u32string& hypothesis, const std::u32string& reference) 
   return 2 * static_cast<double>(common.size()) / static_cast<double>(found.size() + right.size());
 }
 
-/// The best score of an answer beside a right one; `score` is given both in their normal form.
+/// The best score of an answer over the right answers. `score` gets the normal forms of both.
 template <class Score>
 MetricStatistics best_of(std::string_view output, std::span<const std::string> references, const Score& score) {
   require(!references.empty(), "there is no right answer to compare with");

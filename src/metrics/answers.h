@@ -6,9 +6,9 @@
 
 namespace sixfold {
 
-/// Metrics of answers as the evaluation script of SQuAD 1.1 computes them (Rajpurkar et al., 2016): answers are
-/// compared in lower case, without ASCII punctuation, without the words a, an and the, and with single spaces.
-/// Of several right answers that counts which gives the best score.
+// Metrics of answers as the evaluation script of SQuAD 1.1 computes them (Rajpurkar et al., 2016): answers are
+// compared in lower case, without ASCII punctuation, without the words a, an and the, and with single spaces.
+// The score of an answer is the best one over all right answers.
 
 /// The percentage of answers that equal a right one.
 class SquadExactMatch : public Metric {

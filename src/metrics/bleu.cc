@@ -65,7 +65,7 @@ MetricStatistics Bleu::statistics(std::string_view output, std::span<const std::
   require(!references.empty(), "BLEU needs at least one reference for each sentence");
   const std::u32string output_text = words(output);
   const auto output_words = split_words(output_text);
-  std::vector<std::u32string> texts;  // complete before views of them are taken
+  std::vector<std::u32string> texts;  // all references are added before views of them are taken
   for (const std::string& reference : references) texts.push_back(words(reference));
 
   const auto length = std::ssize(output_words);
@@ -132,7 +132,9 @@ BleuScore Bleu::whole_score(std::span<const double> sums) const {
   return result;
 }
 
-double Bleu::score(std::span<const double> sums, int64_t /*outputs*/) const { return whole_score(sums).score; }
+double Bleu::score(std::span<const double> sums, int64_t /*outputs*/) const {
+  return whole_score(sums).score;
+}
 
 std::string Bleu::details(std::span<const double> sums) const { return whole_score(sums).details(); }
 

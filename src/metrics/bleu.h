@@ -53,9 +53,9 @@ struct BleuScore {
   std::string details() const;
 };
 
-/// BLEU (Papineni et al., 2002), equal to that of sacreBLEU 2 to the last printed digit. The sums are the words
-/// of outputs, the words of the references nearest in length, and then, by order, first the n-grams of outputs
-/// that are also in a reference, and then all n-grams of outputs.
+/// BLEU (Papineni et al., 2002), equal to that of sacreBLEU 2 to the last printed digit. The sums are: the
+/// number of words of outputs; the number of words of the references nearest in length; for each order, the
+/// number of n-grams of outputs that are also in a reference; for each order, the number of n-grams of outputs.
 class Bleu : public Metric {
  public:
   /// Throws an input error if an option is out of range or the SentencePiece model can't be read, and an
@@ -69,7 +69,7 @@ class Bleu : public Metric {
   std::string details(std::span<const double> sums) const override;
   std::string settings() const override;
 
-  /// The score with what it is computed from.
+  /// The score with its components.
   BleuScore whole_score(std::span<const double> sums) const;
 
  private:

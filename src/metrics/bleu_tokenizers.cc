@@ -40,8 +40,9 @@ std::u32string space_around(std::u32string_view text, Matches matches) {
 
 enum class Side { left, right };
 
-/// Puts spaces around the punctuation of each pair (first, second): its left or its right half. Pairs are found
-/// from left to right without overlap, as in a substitution of regular expressions, so every other dot of
+/// Puts spaces around the punctuation in each pair (first, second), which is its left or its right half. Pairs
+/// are found from left to right without overlap, as in a substitution of regular expressions, so every other
+/// dot of
 /// "...." is missed. mteval does the same, and scores depend on it.
 template <class First, class Second>
 std::u32string split_pairs(std::u32string_view text, First first, Second second, Side punctuation) {
@@ -66,8 +67,8 @@ std::u32string split_13a(std::u32string_view sentence) {
   return space_around_stops(space_around_punctuation(U" " + text + U" "));
 }
 
-/// The ranges of sacreBLEU. It writes those of the planes above the first with four digits, \u20000 to \u2a6d6
-/// and \u2f800 to \u2fa1d, so that they are others, which scores depend on.
+/// The ranges of sacreBLEU. It writes the ranges above U+FFFF with the escape \u, which takes four digits, as
+/// \u20000 to \u2a6d6 and \u2f800 to \u2fa1d. They therefore are different ranges, on which scores depend.
 bool is_chinese(char32_t c) {
   constexpr std::pair<char32_t, char32_t> ranges[] = {
       {0x2001, 0x2a6d}, {0x2e80, 0x2eff}, {0x2f00, 0x2fdf}, {0x2ff0, 0x2fff}, {0x3000, 0x303f},

@@ -49,7 +49,7 @@ std::shared_ptr<const ModelTokenizer> load_spm_tokenizer(const std::string& path
 /// that says what to install if the library or the dictionary is not there.
 std::shared_ptr<const ModelTokenizer> load_mecab_tokenizer();
 
-// What other tokenizers of metrics share with 13a.
+// Steps of 13a that the tokenizers of other metrics use too.
 
 std::u32string replace_all(std::u32string_view text, std::u32string_view from, std::u32string_view to);
 /// Replaces the XML entities &quot;, &amp;, &lt; and &gt;, in this order.

@@ -16,17 +16,17 @@ double mean(std::span<const double> values) {
 std::optional<double> correlation(std::span<const double> a, std::span<const double> b) {
   if (a.size() < 2) return {};
   const double mean_a = mean(a), mean_b = mean(b);
-  double both = 0, own_a = 0, own_b = 0;
+  double covariance = 0, variance_a = 0, variance_b = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    both += (a[i] - mean_a) * (b[i] - mean_b);
-    own_a += (a[i] - mean_a) * (a[i] - mean_a);
-    own_b += (b[i] - mean_b) * (b[i] - mean_b);
+    covariance += (a[i] - mean_a) * (b[i] - mean_b);
+    variance_a += (a[i] - mean_a) * (a[i] - mean_a);
+    variance_b += (b[i] - mean_b) * (b[i] - mean_b);
   }
   // The mean of equal values may differ from them in its last bits.
-  const auto [least_a, most_a] = std::ranges::minmax(a);
-  const auto [least_b, most_b] = std::ranges::minmax(b);
-  if (least_a == most_a || least_b == most_b || own_a == 0 || own_b == 0) return {};
-  return std::clamp(both / std::sqrt(own_a) / std::sqrt(own_b), -1.0, 1.0);
+  const auto [min_a, max_a] = std::ranges::minmax(a);
+  const auto [min_b, max_b] = std::ranges::minmax(b);
+  if (min_a == max_a || min_b == max_b || variance_a == 0 || variance_b == 0) return {};
+  return std::clamp(covariance / std::sqrt(variance_a) / std::sqrt(variance_b), -1.0, 1.0);
 }
 
 std::vector<ReliabilityBin> reliability(std::span<const double> predicted, std::span<const double> observed) {

@@ -10,10 +10,10 @@ namespace sixfold {
 /// two values, or those of a list are all equal.
 std::optional<double> correlation(std::span<const double> a, std::span<const double> b);
 
-/// Predictions that lie close together, and what came of them.
+/// The predictions in an interval, and the observed outcomes.
 struct ReliabilityBin {
   size_t count = 0;
-  double predicted = 0, observed = 0;  ///< means
+  double predicted = 0, observed = 0;  ///< the means of both
 };
 
 /// Divides predictions from 0 to 1 among ten bins of equal width; those without any are left out. `observed`:

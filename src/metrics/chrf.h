@@ -23,8 +23,8 @@ void visit(OptionVisitor& v, ChrfOptions& o);
 
 /// chrF (Popović, 2015), equal to that of sacreBLEU 2 to the last printed digit, from 0 to 100: the F score of
 /// precision and recall, each averaged over the orders that both sides have; or, with `eps_smoothing`, the mean
-/// F score of all orders, of which those that a side lacks have almost 0. White space is ignored unless
-/// `whitespace` is set. Of several references that counts which gives the highest score.
+/// F score of all orders, where an order that a side lacks scores almost 0. White space is ignored unless
+/// `whitespace` is set. Of several references, the one with the highest score is used.
 /// The sums are, for each order, the n-grams of outputs, of references, and those in both: first the orders of
 /// characters, then those of words.
 class Chrf : public Metric {
@@ -46,8 +46,8 @@ class Chrf : public Metric {
   ChrfOptions options_;
 };
 
-/// The chrF of each text with each as its reference, [text][reference], with the usual options. Calls `between`
-/// again and again, which may throw to end it.
+/// The chrF of each text with each text as its reference, [text][reference], with the default options. Calls
+/// `between` repeatedly; it may throw to cancel the computation.
 std::vector<std::vector<double>> chrf_of_each(std::span<const std::string> texts,
                                               const std::function<void()>& between);
 

@@ -6,7 +6,7 @@
 namespace sixfold {
 namespace {
 
-const std::string& only(std::span<const std::string> references) {
+const std::string& single_reference(std::span<const std::string> references) {
   require(references.size() == 1, "there are {} references, but a text has one label", references.size());
   return references[0];
 }
@@ -14,7 +14,7 @@ const std::string& only(std::span<const std::string> references) {
 }  // namespace
 
 MetricStatistics Accuracy::statistics(std::string_view output, std::span<const std::string> references) const {
-  return {{only(references) == output ? 1.0 : 0.0}};
+  return {{single_reference(references) == output ? 1.0 : 0.0}};
 }
 
 double Accuracy::score(std::span<const double> sums, int64_t outputs) const {
@@ -32,7 +32,7 @@ uint32_t MacroF1::number_of(std::string_view label) const {
 }
 
 MetricStatistics MacroF1::statistics(std::string_view output, std::span<const std::string> references) const {
-  const uint32_t truth = number_of(only(references)), found = number_of(output);
+  const uint32_t truth = number_of(single_reference(references)), found = number_of(output);
   const double right = truth == found ? 1 : 0;
   return {{right, 1, 1}, {3 * truth, 3 * truth + 1, 3 * found + 2}};
 }

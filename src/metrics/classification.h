@@ -21,7 +21,7 @@ class Accuracy : public Metric {
 /// and is an output.
 class MacroF1 : public Metric {
  public:
-  /// `labels`: all that occur, each once. The scores are added in their order.
+  /// `labels`: all labels that occur, each once. The scores are added in their order.
   explicit MacroF1(const std::vector<std::string>& labels);
 
   size_t size() const override { return 3 * numbers_.size(); }

@@ -75,10 +75,10 @@ MetricStatistics CommandMetric::statistics(std::string_view output,
 void CommandMetric::for_each_statistics(const MetricLines& lines,
                                         const std::function<void(MetricStatistics)>& use) const {
   const size_t count = lines.outputs.size();
-  constexpr size_t most_bytes_of_number = 100;
+  constexpr size_t max_bytes_per_number = 100;
   const Subprocess program{.command = options_.command,
                            .timeout = options_.timeout,
-                           .max_output = (count + 1) * most_bytes_of_number,
+                           .max_output = (count + 1) * max_bytes_per_number,
                            .stop = options_.stop};
   const std::vector<double> numbers = numbers_in(run_subprocess(program, json_lines(lines)), options_.command);
   require(numbers.size() == count || numbers.size() == 1,

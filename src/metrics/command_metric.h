@@ -16,7 +16,8 @@ struct CommandMetricOptions {
 /// The fields `metric_command` and `metric_timeout`.
 void visit(OptionVisitor& v, CommandMetricOptions& o);
 
-/// What a program prints. It gets the lines as JSON on standard input, one object for each:
+/// A metric that an external program computes. It gets the lines as JSON on standard input, one object for
+/// each:
 ///
 ///   {"source": "Ein Hund.", "output": "A dog.", "references": ["A dog.", "One dog."]}
 ///

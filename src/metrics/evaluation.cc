@@ -11,7 +11,7 @@ SystemScore score_system(const Metric& metric, std::span<const std::string> outp
                          const References& references, const std::optional<BootstrapOptions>& resampling,
                          std::span<const std::string> sources) {
   require(!outputs.empty(), "there is no output to score");
-  std::vector<MetricStatistics> all;  // those of each output, if they are needed again
+  std::vector<MetricStatistics> all;  // the statistics of each output, if they are needed for samples
   MetricSums sums(metric);
   metric.for_each_statistics({outputs, references, sources, resampling.has_value()},
                              [&](MetricStatistics statistics) {
@@ -45,12 +45,13 @@ std::vector<double> mean_samples(std::span<const SystemScore> runs) {
 
 namespace {
 
-/// What the scores of two systems become when they swap outputs.
+/// Computes the scores of two systems after they have swapped some of their outputs.
 class SwappedOutputs {
  public:
   SwappedOutputs(const Metric& metric, const SystemScore& first, const SystemScore& second)
       : metric_(metric), outputs_(std::ssize(first.statistics)), first_(metric), second_(metric) {
-    std::vector<double> more(metric.size());  // by which an output of the second system adds more to the sums
+    std::vector<double> more(
+        metric.size());  // what an output of the second system adds, less that of the first
     for (size_t i = 0; i < first.statistics.size(); ++i) {
       const MetricStatistics &one = first.statistics[i], &other = second.statistics[i];
       first_.add(one);
@@ -65,7 +66,7 @@ class SwappedOutputs {
     }
   }
 
-  /// The score of the second less that of the first.
+  /// The score of the second system less that of the first.
   double difference(const std::vector<bool>& swapped) const {
     std::vector<double> first(first_.sums().begin(), first_.sums().end()),
         second(second_.sums().begin(), second_.sums().end());
@@ -92,8 +93,8 @@ class SwappedOutputs {
   const Metric& metric_;
   int64_t outputs_;
   MetricSums first_, second_;
-  std::vector<Change> changes_;  ///< of each output, those that are not 0
-  std::vector<size_t> ends_;     ///< where those of each output end
+  std::vector<Change> changes_;  ///< the changes of the sums by swapping each output, without those that are 0
+  std::vector<size_t> ends_;     ///< for each output, the end of its changes in `changes_`
 };
 
 }  // namespace

@@ -19,10 +19,10 @@ struct SystemScore {
   std::vector<MetricStatistics> statistics{};  ///< of each output; empty without resampling
 };
 
-/// Scores the outputs of a system, of which there must be at least one, and, if options are given, samples of
-/// them. Throws an input error if there is none, or if there is not a reference for each. Takes time in
-/// proportion to the number of outputs and the number of samples. Throws as `Metric::statistics` and
-/// `bootstrap`. `sources`: of the outputs, for metrics that read them; empty: they are not known.
+/// Scores the outputs of a system and, if `resampling` is given, samples of them. `sources` are the sources of
+/// the outputs, for metrics that read them; empty: they are not known. Takes time in proportion to the number
+/// of outputs and the number of samples. Throws an input error if there are no outputs, or if there is not a
+/// reference for each, and as `Metric::statistics` and `bootstrap`.
 SIXFOLD_API SystemScore score_system(const Metric& metric, std::span<const std::string> outputs,
                                      const References& references,
                                      const std::optional<BootstrapOptions>& resampling = {},
@@ -30,14 +30,14 @@ SIXFOLD_API SystemScore score_system(const Metric& metric, std::span<const std::
 
 /// The difference of two systems, each of which has one run or several, such as trainings with different seeds.
 struct SystemDifference {
-  double difference = 0;  ///< of the mean score of the second to that of the first
+  double difference = 0;  ///< the mean score of the second system less that of the first
   /// `randomization_p_value` of the mean scores: whether other sentences would show a difference too. Systems
   /// with different numbers of runs are compared by as many as both have.
   double sentences_p = 0;
   /// `welch_p_value` of the scores: whether other runs would show a difference too. None if there are too few.
   std::optional<double> runs_p{};
-  /// `paired_p_value` of the mean scores, as sacreBLEU computes it. It says of too many equal systems that they
-  /// differ (docs/variants.md), and of a single sentence, or of systems that are the same in every sample.
+  /// `paired_p_value` of the mean scores, as sacreBLEU computes it. It is too small for too many pairs of equal
+  /// systems (docs/variants.md), for a single sentence, and for systems that score the same in every sample.
   double bootstrap_p = 0;
 
   /// The p-value of the claim that the systems differ: `sentences_p`, or, with several runs, the larger one,

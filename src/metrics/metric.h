@@ -12,10 +12,10 @@
 
 namespace sixfold {
 
-/// What the outputs and references of a metric are: whole lines of text, labels, or answers to questions.
+/// The kind of the outputs and references of a metric: whole lines of text, labels, or answers to questions.
 enum class LineContent { text, label, answer };
 
-/// What one output adds to the sums from which a metric is computed.
+/// The amounts that one output adds to the sums from which a metric is computed.
 struct MetricStatistics {
   std::vector<double> amounts;
   std::vector<uint32_t> places = {};  ///< the number of the sum for each amount; empty: 0, 1, 2, ...
@@ -24,12 +24,12 @@ struct MetricStatistics {
 /// The references of some outputs: `references[k][i]` is the k-th reference of output i.
 using References = std::vector<std::vector<std::string>>;
 
-/// What a metric compares.
+/// The lines that a metric compares.
 struct MetricLines {
   std::span<const std::string> outputs;
   const References& references;
   std::span<const std::string> sources = {};  ///< of the outputs; empty: not known
-  bool each = false;  ///< whether the scores of single lines, or of some of them, will be asked for
+  bool each = false;  ///< whether scores of single lines or of samples of lines are needed too
 };
 
 /// A metric with its settings. Any number of threads may use one object at once.
@@ -48,11 +48,11 @@ class SIXFOLD_API Metric {
   /// error if there is not a reference for each.
   virtual void for_each_statistics(const MetricLines& lines,
                                    const std::function<void(MetricStatistics)>& use) const;
-  /// The score of so many outputs with these sums. Of no outputs it is a finite number.
+  /// The score of `outputs` outputs with these sums. The score of no outputs is a finite number.
   virtual double score(std::span<const double> sums, int64_t outputs) const = 0;
   /// The name in sacreBLEU's reports, such as "chrF2++"; empty: the metric is not one of sacreBLEU's.
   virtual std::string name() const { return {}; }
-  /// What a report adds to the score, such as the precisions of BLEU.
+  /// Details that a report prints after the score, such as the precisions of BLEU.
   virtual std::string details(std::span<const double> /*sums*/) const { return {}; }
   /// The settings of the score in sacreBLEU's format: "case:mixed|eff:no|tok:13a|smooth:exp".
   virtual std::string settings() const { return {}; }
@@ -89,9 +89,12 @@ struct MetricEntry {
   LineContent content = LineContent::text;
   /// Why case can't be ignored: "labels are compared as they are". Empty: it can.
   std::string_view fixed_case = {};
-  bool compares_whole_lines = false;  ///< one letter of a reference that is not known counts for all of it
-  bool scores_all_at_once = false;    ///< `Metric::for_each_statistics` is not `statistics` of each
-  std::string_view settings = {};     ///< the beginning of the keys of its settings: "chrf."
+  /// Whether a single unknown character in a reference makes the whole line wrong.
+  bool compares_whole_lines = false;
+  /// Whether `Metric::for_each_statistics` computes all lines together instead of calling `statistics` for
+  /// each.
+  bool scores_all_at_once = false;
+  std::string_view settings = {};  ///< the beginning of the keys of its settings: "chrf."
   bool higher_is_better = true;
   std::unique_ptr<Metric> (*create)(const MetricOptions& options) = nullptr;
 };

@@ -29,9 +29,9 @@ bool is_asian_punctuation(char32_t c) {
   return is_in(ranges, c);
 }
 
-/// Whether Tercom makes a word of the character. sacreBLEU writes the range of enclosed characters, U+3200 to
-/// U+32FF, as \u3200-\u3f22. Its rules for kana ask that a sentence begins with them, which it does not after
-/// the space that it then begins with.
+/// Whether Tercom treats the character as a word. sacreBLEU writes the range of enclosed characters, U+3200 to
+/// U+32FF, as \u3200-\u3f22. Its rules for kana have no effect: they match only at the beginning of a sentence,
+/// where there is always a space.
 bool is_asian_word(char32_t c) {
   constexpr CharacterRange ranges[] = {{0x2e80, 0x2eff}, {0x31c0, 0x31ef}, {0x3200, 0x4dbf},
                                        {0x4e00, 0x9fff}, {0xf900, 0xfaff}, {0xfe30, 0xfe4f}};
@@ -57,7 +57,7 @@ std::u32string normalized(std::u32string_view sentence, bool asian) {
   return out;
 }
 
-/// Numbers of words: the same for equal ones.
+/// Assigns a number to each distinct word.
 class WordNumbers {
  public:
   /// `text` must outlive this object.
@@ -87,10 +87,13 @@ struct Cell {
   Edit edit;  // the last edit
 };
 
-/// Where the words of a reference stand in a translation, and which words of both are wrong.
+/// The positions of the words of a reference in a translation, and the errors of both.
 struct Alignment {
-  std::vector<int64_t> place;  // in the translation, of each word of the reference, or of what it follows
-  std::vector<int> reference_errors, translation_errors;  // among the words before each place
+  // For each word of the reference, its position in the translation, or that of the word after which it is
+  // missing.
+  std::vector<int64_t> place;
+  std::vector<int> reference_errors,
+      translation_errors;  // the number of errors among the words before each position
 };
 
 /// The distances in edits, without shifts, of the beginnings of a translation from those of a reference: a row
@@ -100,10 +103,10 @@ class EditMatrix {
  public:
   EditMatrix(std::span<const uint32_t> reference, size_t words);
 
-  /// Computes the rows of a translation of which the first so many words are those of the last call.
+  /// Computes the rows of a translation. Its first `equal` words are those of the last call.
   void fill(const Words& words, size_t equal);
   int distance() const { return rows_.back().cells.back().distance; }
-  /// The distance of a translation that is that of `fill` but for the words [begin, end).
+  /// The distance of a translation that differs from that of `fill` only in the words [begin, end).
   int distance_of(const Words& words, size_t begin, size_t end) const;
   Alignment alignment() const;
 
@@ -170,7 +173,8 @@ int EditMatrix::distance_of(const Words& words, size_t begin, size_t end) const 
     row.begin = known.begin;
     row.cells.resize(known.cells.size());
     fill_row(words[i], before, row);
-    // What is added to all cells of a row is added to all that follow, since their words are the same.
+    // If all cells of a row differ by the same amount, so do all following rows, since their words are the
+    // same.
     const int more = row.cells[0].distance - known.cells[0].distance;
     const auto is_known = [more](const Cell& a, const Cell& b) { return a.distance == b.distance + more; };
     if (i + 1 >= end && std::ranges::equal(row.cells, known.cells, is_known)) return distance() + more;
@@ -217,7 +221,7 @@ struct Shift {
   size_t first() const { return std::min(begin, target); }
   size_t last(const Words& words) const {
     if (target < begin || target > begin + length) return std::max(begin + length, target);
-    return std::min(words.size(), length + target);  // into what follows, by as many words as it should
+    return std::min(words.size(), length + target);  // the block moves by `target - begin` words
   }
 };
 
@@ -244,16 +248,16 @@ class ShiftSearch {
   }
 
  private:
-  /// The shift that saves most edits; none if all that are tried save none, or there have been too many.
+  /// The shift that saves most edits; none if no shift saves edits, or if the limit of attempts is reached.
   std::optional<Shift> best_shift();
-  /// Tries the shifts of a block of the translation to where it stands in the reference.
+  /// Tries to shift a block of the translation to the position that it has in the reference.
   void try_block(size_t begin, size_t place, size_t length);
   void try_shift(const Shift& shift);
 
   Words words_;
   std::span<const uint32_t> reference_;
   EditMatrix matrix_;
-  std::vector<std::vector<size_t>> places_;  // of each word in the reference
+  std::vector<std::vector<size_t>> places_;  // the positions of each word in the reference
   Alignment alignment_;
   std::optional<Shift> best_;
   int best_saved_ = 0;
@@ -358,9 +362,10 @@ double Ter::score(std::span<const double> sums, int64_t /*outputs*/) const {
 }
 
 std::string Ter::settings() const {
-  const auto said = [](bool value) { return value ? "yes" : "no"; };
+  const auto yes_or_no = [](bool value) { return value ? "yes" : "no"; };
   return fmt::format("case:{}|tok:tercom|norm:{}|punct:{}|asian:{}", options_.case_sensitive ? "mixed" : "lc",
-                     said(options_.normalized), said(!options_.no_punct), said(options_.asian_support));
+                     yes_or_no(options_.normalized), yes_or_no(!options_.no_punct),
+                     yes_or_no(options_.asian_support));
 }
 
 }  // namespace sixfold

@@ -19,8 +19,9 @@ struct TerOptions {
 void visit(OptionVisitor& v, TerOptions& o);
 
 /// TER (Snover et al., 2006), equal to that of sacreBLEU 2 to the last printed digit: edits for each 100 words
-/// of the references (`translation_edits`). 0 is best; it can be above 100. Of several references that counts
-/// which needs fewest edits, but their mean length. The sums are the edits and the lengths.
+/// of the references (`translation_edits`). 0 is best; it can be above 100. With several references, the number
+/// of edits is that of the reference with the fewest, and the length is the mean of all lengths. The sums are
+/// the edits and the lengths.
 class Ter : public Metric {
  public:
   explicit Ter(TerOptions options = {}) : options_(options) {}
@@ -40,11 +41,11 @@ std::u32string tokenize_as_tercom(std::u32string_view sentence, const TerOptions
 
 /// The number of edits by which a translation becomes a reference: words that are inserted, deleted or
 /// replaced, and shifts of a block of words, each of which is one edit (Snover et al. 2006, "A Study of
-/// Translation Edit Rate with Targeted Human Annotation"). Words are equal if their numbers are, which count
-/// from 0. Shifts are found by the greedy search and the limits of Tercom as sacreBLEU 2 has them, so that the
-/// number is the same: blocks of at most 10 words, moved by at most about 50 places, at most about 1,000
-/// attempts, and distances of edits near the diagonal alone. Takes time and memory in proportion to the number
-/// of words.
+/// Translation Edit Rate with Targeted Human Annotation"). Words are given as
+/// numbers from 0 on; equal words have the same number. Shifts are found by the greedy search and the limits of
+/// Tercom as sacreBLEU 2 has them, so that the number is the same: blocks of at most 10 words, moved by at most
+/// about 50 places, at most about 1,000 attempts, and distances of edits near the diagonal alone. Takes time
+/// and memory in proportion to the number of words.
 int64_t translation_edits(std::span<const uint32_t> translation, std::span<const uint32_t> reference);
 
 }  // namespace sixfold

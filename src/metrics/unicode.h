@@ -18,7 +18,7 @@ std::u32string to_lower(std::u32string_view text);
 /// White space by the definition of Python's `str.split()`, which sacreBLEU uses: Unicode's White_Space and the
 /// four separators U+001C to U+001F.
 bool is_space(char32_t c);
-/// A text without white space at its end, or at its begin.
+/// A text without white space at its end, or at its beginning.
 std::u32string_view without_space_at_end(std::u32string_view text);
 std::u32string_view without_space_at_begin(std::u32string_view text);
 

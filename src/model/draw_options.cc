@@ -14,7 +14,7 @@ void visit_choice(OptionVisitor& v, Options& o, const std::string& otherwise) {
           at_least(0));
   v.field("top_k", o.top_k, "draw among this many likeliest tokens; 0: all" + otherwise, at_least(0));
   v.field("top_p", o.top_p, "draw among the fewest likeliest tokens with this probability; 1: all" + otherwise,
-          {.low = 0, .high = 1, .above = true});
+          {.low = 0, .high = 1, .excludes_low = true});
   v.field("min_p", o.min_p, "draw among tokens with this share of the probability of the likeliest" + otherwise,
           from_to_below(0, 1));
 }

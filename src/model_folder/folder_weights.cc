@@ -149,9 +149,9 @@ void FolderWeights::require_exactly(std::span<const NamedShape> parameters) cons
   require_no_others(*file_, wanted);
 }
 
-void FolderWeights::let_go_pages() const {
-  file_->let_go_pages();
-  if (base_) base_->let_go_pages();
+void FolderWeights::release_pages() const {
+  file_->release_pages();
+  if (base_) base_->release_pages();
 }
 
 }  // namespace sixfold

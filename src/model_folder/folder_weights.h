@@ -51,7 +51,7 @@ class FolderWeights {
   /// Throws an input error unless the folder has exactly these tensors.
   void require_exactly(std::span<const NamedShape> parameters) const;
   /// Releases the memory of the pages that were read.
-  void let_go_pages() const;
+  void release_pages() const;
 
  private:
   bool has_adapter(const std::string& name) const;

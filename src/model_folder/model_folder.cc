@@ -202,7 +202,7 @@ Opened open_model(const std::string& folder, std::shared_ptr<Backend> backend, D
     else
       set_values(parameter, weights.values(parameter.name), model->backend(), type);
   }
-  if (type == WeightType::int8) weights.let_go_pages();  // the fp32 weights, which have been quantized
+  if (type == WeightType::int8) weights.release_pages();  // the fp32 weights, which have been quantized
   return {std::move(model), std::move(weights)};
 }
 
@@ -217,7 +217,7 @@ std::unique_ptr<Transformer> load_packed_model(const std::string& folder, std::s
                                                WeightType type) {
   Opened opened = open_model(folder, std::move(backend), DType::f32, type);
   opened.model->pack();
-  opened.weights.let_go_pages();
+  opened.weights.release_pages();
   return std::move(opened.model);
 }
 

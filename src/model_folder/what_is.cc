@@ -115,7 +115,7 @@ std::vector<fs::path> folder_entries(const fs::path& folder) {
 
 bool has_top_level_key(const fs::path& path, std::initializer_list<const char*> keys) {
   std::error_code ignored;
-  if (!is_file(path) || fs::file_size(path, ignored) > largest_options_text) return false;
+  if (!is_file(path) || fs::file_size(path, ignored) > max_options_size) return false;
   try {
     const std::string text = read_regular_file(path);
     OptionNode root =

@@ -257,11 +257,12 @@ void add_evaluate(CLI::App& app) {
                   named(LineContent::text), named(LineContent::label), named(LineContent::answer)));
   MetricOptions& options = settings->options;
   command.add_flag("--lowercase", options.lowercase, "ignore case");
-  add_field_options(command, OptionVisitor::Walk(options.bleu), {.flags = bleu_options, .switches = true});
+  add_field_options(command, OptionVisitor::AnyOptions(options.bleu),
+                    {.flags = bleu_options, .switches = true});
   command.get_option("--spm-model")->type_name("FILE");
-  add_field_options(command, OptionVisitor::Walk(options.chrf), {.prefix = "chrf-", .switches = true});
-  add_field_options(command, OptionVisitor::Walk(options.ter), {.prefix = "ter-", .switches = true});
-  add_field_options(command, OptionVisitor::Walk(options.command));
+  add_field_options(command, OptionVisitor::AnyOptions(options.chrf), {.prefix = "chrf-", .switches = true});
+  add_field_options(command, OptionVisitor::AnyOptions(options.ter), {.prefix = "ter-", .switches = true});
+  add_field_options(command, OptionVisitor::AnyOptions(options.command));
   command
       .add_option("--source", settings->files.source,
                   "file of the source text, which --metric-command reads as well")

@@ -107,7 +107,7 @@ void add_attention(CLI::App& plot) {
                    "with --style lines: the heads that are drawn, counted from 0, as in 4,5 [all]");
   add_value_option(command, "--token", settings->lines.token,
                    "with --style lines: only the lines of this token, all heads together [of all tokens]");
-  add_field_options(command, OptionVisitor::Walk(settings->languages),
+  add_field_options(command, OptionVisitor::AnyOptions(settings->languages),
                     {.only = {"source_language", "target_language"}, .flags = language_flags});
   for (const char* name : {"--source-language", "--target-language"})
     command.get_option(name)->type_name("CODE");

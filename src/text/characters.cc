@@ -33,7 +33,7 @@ void for_each_character(std::string_view text, Function function) {
   }
 }
 
-/// The text of a token as it is shown: the space as SentencePiece shows it, and what can't be seen as bytes.
+/// The text of a token as it is shown: a space as in SentencePiece, and an invisible character as a byte.
 std::string visible(const std::string& unit) {
   if (unit == " ") return "\u2581";
   const auto byte = static_cast<unsigned char>(unit.front());
@@ -41,7 +41,7 @@ std::string visible(const std::string& unit) {
   return shown ? unit : fmt::format("<0x{:02X}>", byte);
 }
 
-/// What the two tokenizers share: the special tokens, which stand for no text.
+/// The common part of both tokenizers: the special tokens, which stand for no text.
 class UnitTokenizer : public Tokenizer {
  public:
   explicit UnitTokenizer(std::string file) : file_(std::move(file)) { unk_ = 0, bos_ = 1, eos_ = 2; }
@@ -177,16 +177,16 @@ std::string collect_characters(const TokenizerOptions& options, const std::vecto
   for (const auto& [character, count] : counts)
     if (count >= options.minimum_count) ranked.emplace_back(-count, character);
   std::ranges::sort(ranked);
-  constexpr size_t others = special_tokens.size() + 1;
-  const auto most = static_cast<size_t>(options.vocab_size);
-  require(most == 0 || most > others,
+  constexpr size_t fixed_tokens = special_tokens.size() + 1;
+  const auto max_vocabulary = static_cast<size_t>(options.vocab_size);
+  require(max_vocabulary == 0 || max_vocabulary > fixed_tokens,
           "tokenizer.vocab_size is {}, but there are already 3 special tokens and the line feed; increase it",
-          most);
-  if (most > 0 && ranked.size() > most - others) {
+          max_vocabulary);
+  if (max_vocabulary > 0 && ranked.size() > max_vocabulary - fixed_tokens) {
     log_warning(
         "the text has {} characters, but tokenizer.vocab_size {} keeps only {}; the others become <unk>",
-        ranked.size() + 1, most, most - special_tokens.size());
-    ranked.resize(most - others);
+        ranked.size() + 1, max_vocabulary, max_vocabulary - special_tokens.size());
+    ranked.resize(max_vocabulary - fixed_tokens);
   }
   std::vector<std::string> kept{"\n"};
   for (const auto& [rank, character] : ranked) kept.push_back(character);

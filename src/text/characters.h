@@ -10,9 +10,8 @@ namespace sixfold {
 
 /// Makes a tokenizer whose tokens are single characters (Unicode code points), line feeds too. `characters` are
 /// all of them in the order of their ids, one after the other in UTF-8; the first has the id 3, after `<unk>`,
-/// `<s>` and
-/// `</s>`. `origin` names them in errors. Throws an input error if they are not valid UTF-8, or one occurs
-/// twice.
+/// `<s>` and `</s>`. `origin` names them in errors. Throws an input error if they are not valid UTF-8, or one
+/// occurs twice.
 std::shared_ptr<const Tokenizer> load_characters(std::string_view characters, const std::string& origin);
 
 /// Collects the characters of all texts for `load_characters`, in the order of their code points: at most
@@ -20,7 +19,7 @@ std::shared_ptr<const Tokenizer> load_characters(std::string_view characters, co
 /// times. Line feeds are always among them. Throws an input error if there is no text.
 std::string collect_characters(const TokenizerOptions& options, const std::vector<TextReader>& texts);
 
-/// The contents of the file of a tokenizer of bytes, which all have.
+/// The contents of the file of a tokenizer of bytes. All such files are equal.
 inline constexpr std::string_view byte_tokenizer_file = "bytes\n";
 
 /// Makes a tokenizer whose tokens are the 256 bytes, with the ids 3 to 258 after `<unk>`, `<s>` and `</s>`. Any

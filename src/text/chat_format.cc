@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view roles[] = {"system", "user", "assistant"};
 constexpr std::string_view end_of_thoughts = "</think>";
 
-/// The date that templates of Llama 3.1 have; those of 3.2 have it where they are told no other.
+/// The dates in templates of Llama 3.1. Templates of Llama 3.2 have them too if no other date is given.
 constexpr std::string_view llama_dates = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
 constexpr std::string_view header = "<|start_header_id|>", header_end = "<|end_header_id|>\n\n";
 
@@ -32,7 +32,7 @@ const ChatFormat formats[] = {
     {.name = "phi4-mini", .open = "<|", .middle = "|>", .close = "<|end|>"},
 };
 
-/// What stands before the content of a message.
+/// The text before the content of a message.
 std::string begin_of(const ChatFormat& format, std::string_view role) {
   return fmt::format("{}{}{}", format.open, role, format.middle);
 }
@@ -44,7 +44,7 @@ std::vector<std::string> control_tokens(const ChatFormat& format) {
   return control_tokens_in(all);
 }
 
-/// How often a part, which does not overlap itself, stands in a text.
+/// How often a part, which does not overlap itself, occurs in a text.
 std::ptrdiff_t count_of(std::string_view part, std::string_view text) {
   std::ptrdiff_t count = 0;
   for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) ++count;

@@ -17,12 +17,12 @@ struct ChatMessage {
   std::string content;
 };
 
-/// How a kind of models has a conversation as one text. A message is `open`, its role, `middle`, its content
-/// and `close`; at the end stands the beginning of the assistant's next message. Control tokens are written as
-/// vocabularies have them, such as "<|im_end|>".
+/// How a family of models writes a conversation as one text. A message is `open`, its role, `middle`, its
+/// content and `close`. The text ends with the beginning of the assistant's next message. Control tokens are
+/// written as in vocabularies, such as "<|im_end|>".
 struct ChatFormat {
   std::string_view name, open, middle, close;
-  bool trims = false;              ///< contents lose the white space at both ends
+  bool trims = false;              ///< contents are written without white space at both ends
   bool drops_thoughts = false;     ///< the assistant's contents begin after the last "</think>"
   std::string_view preamble = {};  ///< begins the first message, which is then always the system's
 };
@@ -37,10 +37,11 @@ std::vector<std::string> control_tokens_in(std::string_view text);
 /// A text as a literal of Jinja.
 std::string jinja_literal(std::string_view text);
 
-/// A template that writes what `chat_text` does, and that `recognise_chat` recognises again.
+/// A Jinja template that writes the same text as `chat_text`, and that `recognise_chat` recognises. `starts`:
+/// whether it begins with the start token.
 std::string chat_template_of(const ChatFormat& format, const std::string& system, bool starts);
 
-/// A conversation as one text, and the parts of it in which nothing is a control token: the contents.
+/// A conversation as one text, and the ranges of its contents, in which nothing is read as a control token.
 struct ChatText {
   std::string text;
   std::vector<TextRange> contents;

@@ -9,10 +9,10 @@
 namespace sixfold {
 namespace {
 
-/// Stands in known shapes for a default system message.
+/// A placeholder in known shapes for a default system message.
 constexpr std::string_view any_message = "\uFFFC";
 
-// The ways in which templates write conversations. The names in capitals are replaced by texts of the format.
+// The variants of templates. The names in capitals are replaced by texts of the format.
 constexpr std::string_view prompt = "{{ OPEN + 'assistant' + MIDDLE }}";
 constexpr std::string_view message_loop =
     "{% for message in messages %}{{ OPEN + message.role + MIDDLE + CONTENT + CLOSE }}{% endfor %}";
@@ -35,7 +35,7 @@ constexpr std::string_view role_by_role =
     "{{ OPEN + 'system' + MIDDLE + CONTENT + CLOSE }}{% elif message.role == 'user' %}"
     "{{ OPEN + 'user' + MIDDLE + CONTENT + CLOSE }}{% elif message.role == 'assistant' %}"
     "{{ OPEN + 'assistant' + MIDDLE + CONTENT + CLOSE }}{% endif %}{% endfor %}";
-constexpr std::string_view role_by_role_filled =
+constexpr std::string_view role_by_role_with_content =
     "{% for message in messages %}{% if message.role == 'system' and message.content %}"
     "{{ OPEN + 'system' + MIDDLE + CONTENT + CLOSE }}{% elif message.role == 'user' %}"
     "{{ OPEN + 'user' + MIDDLE + CONTENT + CLOSE }}{% elif message.role == 'assistant' %}"
@@ -58,8 +58,8 @@ constexpr std::string_view fixed_date = "{% set date_string = '26 Jul 2024' %}";
 constexpr std::string_view todays_date =
     "{% if strftime_now is defined %}{% set date_string = strftime_now('%d %b %Y') %}{% else %}"
     "{% set date_string = '26 Jul 2024' %}{% endif %}";
-/// As Qwen3, of which there are several: QUERY, BEGIN and THOUGHTS differ.
-constexpr std::string_view thoughtful_loop =
+/// As Qwen3, whose templates differ in QUERY, BEGIN and THOUGHTS.
+constexpr std::string_view thinking_loop =
     "{% if messages[0].role == 'system' %}{{ OPEN + 'system' + MIDDLE + messages[0].content + CLOSE }}{% endif "
     "%}"
     "{% set ns = namespace(multi_step_tool=true, last_query_index=messages|length - 1) %}"
@@ -88,7 +88,7 @@ void replace_all(std::string& text, std::string_view from, const std::string& to
     text.replace(at, from.size(), to);
 }
 
-/// The shape of a way of a format.
+/// The shape of a template in which the names in capitals are replaced by texts of the format.
 JinjaShape shape_of(const ChatFormat& format, std::string jinja) {
   const std::string begin_system = fmt::format("{}system{}", format.open, format.middle);
   replace_all(jinja, "OPEN", jinja_literal(format.open));
@@ -99,18 +99,19 @@ JinjaShape shape_of(const ChatFormat& format, std::string jinja) {
   return jinja_shape(jinja).value_or(JinjaShape());
 }
 
-/// Those of Qwen3.
-std::vector<std::string> thoughtful_ways() {
-  const auto way = [](std::string_view query, std::string_view begin, std::string_view thoughts) {
-    std::string all(thoughtful_loop);
+/// The variants of Qwen3's templates.
+std::vector<std::string> thinking_variants() {
+  const auto variant = [](std::string_view query, std::string_view begin, std::string_view thoughts) {
+    std::string all(thinking_loop);
     replace_all(all, "QUERY", std::string(query));
     replace_all(all, "BEGIN", std::string(begin));
     replace_all(all, "THOUGHTS", std::string(thoughts));
     if (!begin.empty()) replace_all(all, "CONTENT", "content");
     return all;
   };
-  return {way("", "", thoughts_of_message),
-          way("message.content is string and ", "{% set content = message.content %}", thoughts_of_content)};
+  return {
+      variant("", "", thoughts_of_message),
+      variant("message.content is string and ", "{% set content = message.content %}", thoughts_of_content)};
 }
 
 struct KnownShape {
@@ -121,25 +122,26 @@ struct KnownShape {
 std::vector<KnownShape> make_known_shapes() {
   std::vector<KnownShape> known;
   for (const ChatFormat& format : chat_formats()) {
-    std::vector<std::string> ways;
+    std::vector<std::string> variants;
     if (format.drops_thoughts)
-      ways = thoughtful_ways();
+      variants = thinking_variants();
     else if (!format.preamble.empty())
       for (const std::string_view date : {fixed_date, todays_date})
-        replace_all(ways.emplace_back(dated_loop), "DATE", std::string(date));
+        replace_all(variants.emplace_back(dated_loop), "DATE", std::string(date));
     else
-      for (const auto& way : {message_loop, loop_with_default, loop_after_system, role_by_role,
-                              role_by_role_filled, started_loop})
-        ways.emplace_back(way);
-    for (std::string& way : ways) way += prompt;
+      for (const auto& variant : {message_loop, loop_with_default, loop_after_system, role_by_role,
+                                  role_by_role_with_content, started_loop})
+        variants.emplace_back(variant);
+    for (std::string& variant : variants) variant += prompt;
     for (const std::string& system : {std::string(), std::string(any_message)})
-      ways.push_back(chat_template_of(format, system, false));
-    for (const std::string& way : ways) known.push_back({&format, shape_of(format, way)});
+      variants.push_back(chat_template_of(format, system, false));
+    for (const std::string& variant : variants) known.push_back({&format, shape_of(format, variant)});
   }
   return known;
 }
 
-/// The default system message with which a shape is a known one.
+/// The default system message of a template whose shape equals a known one in all other parts; nothing if the
+/// shapes differ.
 std::optional<std::string> default_message(std::string_view shape, std::string_view known) {
   const size_t place = known.find(any_message);
   if (place == known.npos) return shape == known ? std::optional(std::string()) : std::nullopt;
@@ -166,7 +168,7 @@ std::optional<RecognisedChat> recognise_chat(std::string_view jinja) {
     return RecognisedChat{.format = known.format,
                           .system = *std::move(system),
                           .starts = starts || shape->starts,
-                          .names_today = known.shape.text.find("strftime") != std::string::npos};
+                          .inserts_date = known.shape.text.find("strftime") != std::string::npos};
   }
   return {};
 }

@@ -7,12 +7,12 @@
 
 namespace sixfold {
 
-/// What a template in Jinja says.
+/// A Jinja template that was recognised.
 struct RecognisedChat {
   const ChatFormat* format = nullptr;
-  std::string system;        ///< the system message of conversations without one; empty: none
-  bool starts = false;       ///< whether the start token stands before the text
-  bool names_today = false;  ///< whether it has today's date, for which `ChatFormat::preamble` has a fixed one
+  std::string system;         ///< the system message of conversations without one; empty: none
+  bool starts = false;        ///< whether the start token stands before the text
+  bool inserts_date = false;  ///< whether it inserts today's date, while `ChatFormat::preamble` has a fixed one
 };
 
 /// Recognises a template that has, as a whole, one of the shapes that are known for a format (`jinja_shape`),

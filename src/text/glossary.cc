@@ -31,9 +31,9 @@ bool is_within_words(char32_t character) {
 
 namespace {
 
-/// The words of well-formed text, composed.
-std::vector<std::string> words_of(std::string_view as_written) {
-  const std::string all = composed(as_written);
+/// The words of well-formed text, in the normalization form C.
+std::vector<std::string> words_of(std::string_view original) {
+  const std::string all = composed(original);
   const std::string_view text = all;
   std::vector<std::string> words;
   bool joins = false;  // whether the last character can be continued
@@ -121,7 +121,8 @@ void Glossary::add(size_t entry) {
 Glossary Glossary::from_tsv(std::string_view text, const std::string& name) {
   std::vector<GlossaryEntry> entries;
   size_t number = 0;
-  if (constexpr std::string_view mark = "\uFEFF"; text.starts_with(mark)) text.remove_prefix(mark.size());
+  if (constexpr std::string_view byte_order_mark = "\uFEFF"; text.starts_with(byte_order_mark))
+    text.remove_prefix(byte_order_mark.size());
   for (size_t begin = 0; begin < text.size();) {
     ++number;
     const size_t end = std::min(text.find('\n', begin), text.size());
@@ -152,8 +153,8 @@ std::vector<std::string> Glossary::targets_in(std::string_view text) const {
     std::string exact, any;
     size_t found = 0;
     const std::string* target = nullptr;
-    const size_t most = std::min(longest_, words.size() - begin);
-    for (size_t count = 1; count <= most; ++count) {
+    const size_t max_count = std::min(longest_, words.size() - begin);
+    for (size_t count = 1; count <= max_count; ++count) {
       append_word(exact, words[begin + count - 1]);
       append_word(any, folded_words[begin + count - 1]);
       auto entry = as_written_.find(exact);

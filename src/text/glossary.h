@@ -20,7 +20,7 @@ struct GlossaryEntry {
 
 /// Phrases with their translations. Phrases are compared word by word, in the normalization form C: a word is a
 /// run of letters, marks and digits; every other visible character counts as a word, as does each character of
-/// a script that is written without spaces. So "cat" is not found in "cats", and white space is of no account.
+/// a script that is written without spaces. So "cat" is not found in "cats", and white space is ignored.
 /// A source phrase without a capital letter is found in any case; others are found as they are written. Safe to
 /// share between threads.
 class SIXFOLD_API Glossary {
@@ -31,7 +31,7 @@ class SIXFOLD_API Glossary {
   static constexpr size_t most_words = 64;        ///< of a source phrase
 
   /// Throws an input error that names the entry if one of its phrases is empty, too long, not valid UTF-8 or
-  /// has a control character, if a source phrase has too many words or comes again, or if there are too many
+  /// has a control character, if a source phrase has too many words or occurs twice, or if there are too many
   /// entries or none.
   explicit Glossary(std::vector<GlossaryEntry> entries);
   /// Reads lines of source phrase, tab and target phrase; blank lines and a byte order mark are left out.
@@ -39,19 +39,19 @@ class SIXFOLD_API Glossary {
   static Glossary from_tsv(std::string_view text, const std::string& name);
 
   /// Returns the translations of the source phrases in a text, in order, each as often as it occurs. Of phrases
-  /// that overlap the first counts, and of several there the longest.
+  /// that overlap, only the first is found; of phrases that begin at the same word, only the longest.
   std::vector<std::string> targets_in(std::string_view text) const;
 
   const std::vector<GlossaryEntry>& entries() const { return entries_; }
-  /// As `from_tsv` reads it.
+  /// The text from which `from_tsv` reads the same glossary.
   std::string to_tsv() const;
 
  private:
   void add(size_t entry);
 
   std::vector<GlossaryEntry> entries_;
-  std::unordered_map<std::string, size_t> as_written_, in_any_case_;  // by their words
-  size_t longest_ = 0;                                                // words of a source phrase
+  std::unordered_map<std::string, size_t> as_written_, in_any_case_;  // indices of entries by the source phrase
+  size_t longest_ = 0;  // the number of words of the longest source phrase
 };
 
 }  // namespace sixfold

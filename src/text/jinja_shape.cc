@@ -7,10 +7,10 @@
 namespace sixfold {
 namespace {
 
-constexpr int deepest = 64;
+constexpr int max_depth = 64;
 
-/// Statements and conditions as shapes have them: conditions that are false, or true, in a conversation of the
-/// system, the user and the assistant without tools, whose next message is the assistant's.
+/// Conditions and statements in the spelling of shapes. The conditions are false, or true, in a conversation of
+/// the system, the user and the assistant without tools, whose next message is the assistant's.
 constexpr std::string_view false_conditions[] = {
     "tools",
     "tools is not none",
@@ -37,21 +37,21 @@ constexpr std::string_view true_conditions[] = {
     "not date_string is defined",
     "not(message.role==\1ipython\1 or message.role==\1tool\1 or \1tool_calls\1 in message)",
 };
-constexpr std::string_view idle_statements[] = {"set tools=none", "set tools_in_user_message=true"};
+constexpr std::string_view ignored_statements[] = {"set tools=none", "set tools_in_user_message=true"};
 constexpr std::string_view empty_loops[] = {"for tool_call in message.tool_calls", "for tool in tools"};
 
 bool is_one_of(std::string_view text, auto&& list) { return std::ranges::count(list, text) > 0; }
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t'; }
-bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-/// A tag, or the text between two tags, which is an output of a text.
+/// A tag, or the text between two tags, which is treated as an output of this text.
 struct Part {
   enum Kind { output, statement } kind = output;
   std::vector<std::string> words;  ///< of the expression or statement
   std::string joined() const {
     std::string all;
     for (const std::string& word : words) {
-      const auto joins = [](char c) { return is_of_name(c) || c == text_mark; };
+      const auto joins = [](char c) { return is_name_character(c) || c == text_mark; };
       if (!all.empty() && joins(all.back()) && joins(word.front())) all += ' ';
       all += word;
     }
@@ -66,7 +66,7 @@ class JinjaReader {
     if (rest_.ends_with('\n')) rest_.remove_suffix(1);
   }
 
-  /// False if there is something unknown.
+  /// Returns false if the template has a syntax that is not known.
   bool read(std::vector<Part>& parts) {
     while (true) {
       size_t tag = rest_.find('{');
@@ -96,7 +96,7 @@ class JinjaReader {
     if (!text.empty()) parts.push_back({Part::output, {text_mark + std::string(text) + text_mark}});
   }
 
-  /// After a tag: the white space that goes with it.
+  /// Removes the white space that belongs to the tag before it.
   void end_tag(bool strips, bool block) {
     strips_ = strips;
     line_begins_ = block && !strips && rest_.starts_with('\n');
@@ -136,8 +136,8 @@ class JinjaReader {
     const char c = rest_[0];
     if (c == '\'' || c == '"') return read_text(words);
     size_t size = 1;
-    if (is_of_name(c)) {
-      while (size < rest_.size() && is_of_name(rest_[size])) ++size;
+    if (is_name_character(c)) {
+      while (size < rest_.size() && is_name_character(rest_[size])) ++size;
     } else if (rest_.substr(1).starts_with('=') || rest_.starts_with("//") || rest_.starts_with("**")) {
       size = 2;
     }
@@ -173,9 +173,9 @@ class JinjaReader {
       return words.size() < back ? std::string_view() : words[words.size() - back];
     };
     if (last(1) == "]" && last(3) == "[" && last(2).size() > 2 && last(2).front() == text_mark &&
-        !last(4).empty() && (is_of_name(last(4).back()) || last(4) == "]")) {
+        !last(4).empty() && (is_name_character(last(4).back()) || last(4) == "]")) {
       const std::string name(last(2).substr(1, last(2).size() - 2));
-      if (!std::ranges::all_of(name, is_of_name)) return;
+      if (!std::ranges::all_of(name, is_name_character)) return;
       words.resize(words.size() - 3);
       words.insert(words.end(), {".", name});
     }
@@ -192,7 +192,7 @@ class JinjaReader {
   bool strips_ = false, line_begins_ = true;
 };
 
-/// Writes the parts of a template that count.
+/// Writes the parts of a template that have an effect on conversations without tools.
 class ShapeWriter {
  public:
   explicit ShapeWriter(std::vector<Part> parts) : parts_(std::move(parts)) {}
@@ -210,20 +210,20 @@ class ShapeWriter {
   }
 
  private:
-  /// Writes, or skips, parts up to a statement that ends a block, or to the end.
-  bool write_block(bool counts, int depth) {
-    if (depth > deepest) return false;
+  /// Writes the parts up to a statement that ends a block, or to the end; skips them unless `writes`.
+  bool write_block(bool writes, int depth) {
+    if (depth > max_depth) return false;
     for (; at_ < parts_.size(); ++at_) {
       const Part& part = parts_[at_];
       const std::string& first = part.words[0];
       if (part.kind == Part::output) {
-        if (counts) add_output(part);
+        if (writes) add_output(part);
       } else if (first == "if") {
-        if (!write_choice(counts, depth)) return false;
+        if (!write_choice(writes, depth)) return false;
       } else if (first == "for") {
-        if (!write_loop(counts, depth)) return false;
+        if (!write_loop(writes, depth)) return false;
       } else if (first == "set") {
-        if (const std::string text = part.joined(); counts && !is_one_of(text, idle_statements)) add(text);
+        if (const std::string text = part.joined(); writes && !is_one_of(text, ignored_statements)) add(text);
       } else {
         return first == "elif" || first == "else" || first == "endif" || first == "endfor";
       }
@@ -238,18 +238,18 @@ class ShapeWriter {
     return at_statement(statement) && parts_[at_].words.size() == 1;
   }
 
-  bool write_loop(bool counts, int depth) {
+  bool write_loop(bool writes, int depth) {
     const std::string loop = parts_[at_++].joined();
-    counts = counts && !is_one_of(loop, empty_loops);
-    if (counts) add(loop);
-    if (!write_block(counts, depth + 1) || !at_end("endfor")) return false;
-    if (counts) add("endfor");
+    writes = writes && !is_one_of(loop, empty_loops);
+    if (writes) add(loop);
+    if (!write_block(writes, depth + 1) || !at_end("endfor")) return false;
+    if (writes) add("endfor");
     return true;
   }
 
   /// Writes the branches of an "if" that may be taken.
-  bool write_choice(bool counts, int depth) {
-    bool begun = false, done = !counts;  // whether an "if" was written; whether no other branch is taken
+  bool write_choice(bool writes, int depth) {
+    bool begun = false, done = !writes;  // whether an "if" was written; whether no other branch is taken
     for (bool first = true; first || at_statement("elif") || at_statement("else"); first = false) {
       const bool otherwise = !first && at_statement("else");
       Part condition = parts_[at_++];
@@ -291,7 +291,7 @@ class ShapeWriter {
   JinjaShape shape_;
 };
 
-/// Joins texts that are added.
+/// Joins texts that are concatenated by "+".
 std::string with_joined_texts(std::string_view shape) {
   constexpr std::string_view join = "\1+\1";
   std::string joined;

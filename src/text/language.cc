@@ -13,7 +13,7 @@ namespace sixfold {
 
 namespace {
 
-/// The code of two letters, or three where there is none of two: "de" of "deu_Latn", "no" of "nb".
+/// The code of two letters, or of three if the language has none of two: "de" for "deu_Latn", "no" for "nb".
 std::string base_language(std::string_view code) {
   UErrorCode status = U_ZERO_ERROR;
   char language[ULOC_LANG_CAPACITY];
@@ -24,7 +24,8 @@ std::string base_language(std::string_view code) {
   return base == "nb" || base == "nn" ? "no" : base;
 }
 
-/// A text without the characters for which CLD2 judges no text: controls and what is no character.
+/// A text with spaces in place of the characters that make CLD2 reject a text: control characters, invalid
+/// UTF-8 and noncharacters.
 std::string with_characters_only(std::string_view text) {
   std::string kept;
   const auto size = static_cast<int32_t>(text.size());
@@ -40,22 +41,23 @@ std::string with_characters_only(std::string_view text) {
   return kept;
 }
 
-/// What CLD2 finds; nothing if it does not judge the text.
-struct Found {
+/// The result of CLD2.
+struct Detection {
   std::array<CLD2::Language, 3> languages{};
   std::array<int, 3> percents{};
   std::array<double, 3> scores{};
   bool sure = false;
 };
 
-std::optional<Found> judged(std::string_view text, const CLD2::CLDHints& hints, bool few_words) {
-  Found found;
+/// Returns nothing if CLD2 rejects the text.
+std::optional<Detection> detect(std::string_view text, const CLD2::CLDHints& hints, bool few_words) {
+  Detection found;
   int bytes = 0, valid = 0;
   CLD2::ExtDetectLanguageSummaryCheckUTF8(text.data(), static_cast<int>(text.size()), /*is_plain_text=*/true,
                                           &hints, few_words ? CLD2::kCLDFlagBestEffort : 0,
                                           found.languages.data(), found.percents.data(), found.scores.data(),
                                           nullptr, &bytes, &found.sure, &valid);
-  if (static_cast<size_t>(valid) < text.size()) return {};  // it has then set no other result
+  if (static_cast<size_t>(valid) < text.size()) return {};  // CLD2 has not set the other results
   return found;
 }
 
@@ -64,8 +66,8 @@ std::optional<Found> judged(std::string_view text, const CLD2::CLDHints& hints, 
 LanguageShares find_languages(std::string_view text, const std::string& hint, bool few_words) {
   const CLD2::Language hinted = hint.empty() ? CLD2::UNKNOWN_LANGUAGE : CLD2::GetLanguageFromName(hint.c_str());
   const CLD2::CLDHints hints{nullptr, nullptr, CLD2::UNKNOWN_ENCODING, hinted};
-  std::optional<Found> found = judged(text, hints, few_words);
-  if (!found) found = judged(with_characters_only(text), hints, few_words);
+  std::optional<Detection> found = detect(text, hints, few_words);
+  if (!found) found = detect(with_characters_only(text), hints, few_words);
   LanguageShares shares;
   if (!found) return shares;
   shares.sure = found->sure;

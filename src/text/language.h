@@ -5,11 +5,11 @@
 
 namespace sixfold {
 
-/// A language of a text, as CLD2 finds it by runs of four letters.
+/// A language of a text, detected by CLD2 from sequences of four letters.
 struct LanguageShare {
   std::string code;      ///< "de", "zh-Hant"
-  int percent = 0;       ///< of the text that is in this language
-  double score = 0;      ///< of CLD2, by which languages of one text can be compared
+  int percent = 0;       ///< the part of the text that is in this language
+  double score = 0;      ///< CLD2's score, by which the languages of one text can be compared
   bool is_hint = false;  ///< whether it is the language that was given as a hint
 };
 
@@ -18,9 +18,9 @@ struct LanguageShares {
   bool sure = false;  ///< whether CLD2 calls the result reliable; of a few words it seldom is
 };
 
-/// Finds the languages of a text; controls and invalid UTF-8 are spaces to it. `hint`: the code of the language
-/// in which it probably is; CLD2 then finds it in most short texts of the same script. `few_words`: guess where
-/// there is little to tell by.
+/// Detects the languages of a text. Control characters and invalid UTF-8 count as spaces. `hint`: the code of
+/// the language that the text probably has; CLD2 then detects it in most short texts of the same script.
+/// `few_words`: give a best guess for a text that is too short for a reliable result.
 LanguageShares find_languages(std::string_view text, const std::string& hint = "", bool few_words = false);
 
 /// Whether CLD2 knows a code ("en", "pt-BR").

@@ -10,8 +10,8 @@
 
 namespace sixfold {
 
-/// The tokens such as ">>de<<" of a tokenizer, one of which stands before each source of a model of several
-/// languages and says into which it is translated.
+/// The tokens of a tokenizer that name a language, such as ">>de<<". In a model of several languages, such a
+/// token stands before each source and selects the target language.
 class LanguageTokens {
  public:
   /// Takes time linear in the vocabulary.

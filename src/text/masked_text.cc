@@ -9,7 +9,7 @@
 namespace sixfold {
 namespace {
 
-/// A character of the private use area that the text does not contain, to stand where a mask is.
+/// A character of the private use area that the text does not contain. It takes the place of masks.
 std::string character_not_in(std::string_view text) {
   for (unsigned number = 0; number < 0x1000; ++number) {
     const std::string character{'\xEE', static_cast<char>(0x80 + (number >> 6)),
@@ -19,7 +19,7 @@ std::string character_not_in(std::string_view text) {
   throw_input_error("the text contains all characters from U+E000 to U+EFFF, so that none is left for masks");
 }
 
-/// Where the white space at the end of a text begins, at `first` or after it.
+/// The position, not before `first`, where the white space at the end of a text begins.
 size_t trailing_space(std::string_view text, size_t first) {
   size_t begin = first;
   for (size_t position = first; position < text.size();)
@@ -30,8 +30,8 @@ size_t trailing_space(std::string_view text, size_t first) {
 constexpr std::string_view touches_text =
     "a <mask> touches text that the tokenizer does not separate from it; put a space between them";
 
-/// A character that stands for a mask, and the white space before it.
-struct StandIn {
+/// The positions of a character that takes the place of a mask, and of the white space before it.
+struct MaskCharacter {
   size_t space = 0, begin = 0, end = 0;
 
   bool has_part_of(const LocatedToken& token) const { return token.begin < end && token.end > begin; }
@@ -53,25 +53,25 @@ MaskedTextCoder::MaskedTextCoder(const Tokenizer& tokenizer, int32_t mask)
       mask_(mask),
       tokens_have_spaces_(tokenizer.kind() != TokenizerKind::characters &&
                           tokenizer.kind() != TokenizerKind::bytes) {
-  for (int32_t id = 0; id < tokenizer.vocab_size() && before_.empty(); ++id) {
+  for (int32_t id = 0; id < tokenizer.vocab_size() && context_.empty(); ++id) {
     const std::string text = tokenizer.decode(std::span(&id, 1));
     if (first_invalid_utf8(text) || text.find("\uFFFD") != text.npos || !has_visible_character(text)) continue;
-    before_ = {id};
-    before_bytes_ = text.size();
+    context_ = {id};
+    context_bytes_ = text.size();
   }
 }
 
-/// The bytes of tokens after other text, which may be a part of a character.
+/// The bytes of tokens that follow other text. They may be a part of a character.
 std::string MaskedTextCoder::bytes_of(std::span<const int32_t> ids) const {
   std::string text;
-  if (tokenizer_.kind() == TokenizerKind::whitespace) {  // parts of words are shown as such
+  if (tokenizer_.kind() == TokenizerKind::whitespace) {  // keeps the "@@" of parts of words
     for (const int32_t id : ids) text += " " + tokenizer_.token_text(id);
     return text;
   }
-  std::vector<int32_t> all = before_;
+  std::vector<int32_t> all = context_;
   all.insert(all.end(), ids.begin(), ids.end());
   text = tokenizer_.decode(all);
-  return text.substr(std::min(before_bytes_, text.size()));
+  return text.substr(std::min(context_bytes_, text.size()));
 }
 
 std::string MaskedTextCoder::text_of(int32_t id) const {
@@ -91,57 +91,59 @@ MaskedText MaskedTextCoder::encode(std::string_view text) const {
   }
   if (mask_ >= 0) return encode_with_mask(text);
   const std::string character = character_not_in(text);
-  std::string shown;  // the text, with the character in the place of each mask
-  std::vector<StandIn> all;
+  std::string substituted;  // the text with the character in place of each mask
+  std::vector<MaskCharacter> characters;
   size_t done = 0;
   for (size_t mark; (mark = text.find(mask_mark, done)) != text.npos; done = mark + mask_mark.size()) {
-    const size_t last_end = shown.size();
-    shown += text.substr(done, mark - done);
-    const size_t space = tokens_have_spaces_ ? trailing_space(shown, last_end) : shown.size();
-    all.push_back({space, shown.size(), shown.size() + character.size()});
+    const size_t last_end = substituted.size();
+    substituted += text.substr(done, mark - done);
+    const size_t space = tokens_have_spaces_ ? trailing_space(substituted, last_end) : substituted.size();
+    characters.push_back({space, substituted.size(), substituted.size() + character.size()});
     size_t begin = mark;
-    while (mark - begin < shown.size() - space && text[begin - 1] == ' ') --begin;
+    while (mark - begin < substituted.size() - space && text[begin - 1] == ' ') --begin;
     result.masks.push_back({.begin = begin, .end = mark + mask_mark.size()});
-    shown += character;
+    substituted += character;
   }
-  shown += text.substr(done);
+  substituted += text.substr(done);
 
-  size_t next = 0;  // the first mask that has no token yet
-  for (const LocatedToken& token : tokenizer_.locate(shown)) {
-    size_t covered = token.begin;  // by masks and the space before them
+  size_t next = 0;  // the index of the first mask that has no token yet
+  for (const LocatedToken& token : tokenizer_.locate(substituted)) {
+    size_t covered = token.begin;  // the end of the part that consists of masks and the space before them
     bool masked = false;
-    for (size_t i = next > 0 ? next - 1 : 0; i < all.size() && all[i].begin < token.end; ++i) {
-      if (!all[i].has_part_of(token)) continue;
+    for (size_t i = next > 0 ? next - 1 : 0; i < characters.size() && characters[i].begin < token.end; ++i) {
+      if (!characters[i].has_part_of(token)) continue;
       masked = true;
-      require(covered >= all[i].space, "{}", touches_text);
-      covered = std::max(covered, all[i].end);
+      require(covered >= characters[i].space, "{}", touches_text);
+      covered = std::max(covered, characters[i].end);
       if (i < next) continue;  // a further byte of its character
       result.masks[next++].token = result.ids.size();
       result.ids.push_back(tokenizer_.unk());
     }
     require(!masked || covered >= token.end, "{}", touches_text);
-    const bool space_of_mask = next < all.size() && all[next].has_in_space(token) && is_space(token.id);
+    const bool space_of_mask =
+        next < characters.size() && characters[next].has_in_space(token) && is_space(token.id);
     if (!masked && !space_of_mask) result.ids.push_back(token.id);
   }
-  require(next == all.size(), "the tokenizer's normalization removes the characters that stand for masks");
+  require(next == characters.size(),
+          "the tokenizer's normalization removes the characters that stand for masks");
   return result;
 }
 
-/// The tokenizer itself finds the token of masks, and strips the spaces beside it if it is to do so.
+/// Lets the tokenizer find the mask token in the text, and strip the spaces beside it if the token asks for it.
 MaskedText MaskedTextCoder::encode_with_mask(std::string_view text) const {
   MaskedText result;
-  std::string shown, rest;  // the text with the token in the place of masks, and without them
+  std::string substituted, rest;  // the text with the mask token in place of masks, and the text without masks
   size_t done = 0;
   for (size_t mark; (mark = text.find(mask_mark, done)) != text.npos; done = mark + mask_mark.size()) {
     rest.append(text.substr(done, mark - done)) += ' ';
     size_t begin = mark;
     while (begin > done && text[begin - 1] == ' ') --begin;
     result.masks.push_back({.begin = begin, .end = mark + mask_mark.size()});
-    shown.append(text.substr(done, mark - done)).append(tokenizer_.token_text(mask_));
+    substituted.append(text.substr(done, mark - done)).append(tokenizer_.token_text(mask_));
   }
-  shown += text.substr(done);
+  substituted += text.substr(done);
   rest += text.substr(done);
-  result.ids = tokenizer_.encode_with_special_tokens(shown);
+  result.ids = tokenizer_.encode_with_special_tokens(substituted);
   size_t next = 0;
   for (size_t i = 0; i < result.ids.size() && next < result.masks.size(); ++i)
     if (result.ids[i] == mask_) result.masks[next++].token = i;

@@ -32,8 +32,8 @@ struct MaskedText {
 /// before it too. The text around the masks has the tokens that it would have beside another word.
 class MaskedTextCoder {
  public:
-  /// `tokenizer` must outlive it. `mask`: the special token of the vocabulary that stands for a masked one; -1:
-  /// there is none, and it is the unknown token.
+  /// `tokenizer` must outlive this object. `mask`: the id of the vocabulary's mask token; -1: there is none,
+  /// and the unknown token takes its place.
   explicit MaskedTextCoder(const Tokenizer& tokenizer, int32_t mask = -1);
 
   /// Throws an input error for ill-formed UTF-8, and if a mask touches text from which the tokenizer does not
@@ -56,9 +56,9 @@ class MaskedTextCoder {
 
   const Tokenizer& tokenizer_;
   int32_t mask_;
-  bool tokens_have_spaces_;      // whether a token can have a word and the space before it
-  std::vector<int32_t> before_;  // a token with visible text, after which others are decoded
-  size_t before_bytes_ = 0;
+  bool tokens_have_spaces_;       // whether a token can have a word and the space before it
+  std::vector<int32_t> context_;  // a token with visible text, after which others are decoded
+  size_t context_bytes_ = 0;
 };
 
 }  // namespace sixfold

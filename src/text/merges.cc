@@ -8,7 +8,7 @@
 namespace sixfold {
 namespace {
 
-constexpr int32_t gone = -1;
+constexpr int32_t merged_away = -1;  // the id of a token that has become part of the one before it
 
 /// Merges the tokens of a long word, pair by pair, with a queue of pairs.
 class Merger {
@@ -18,7 +18,7 @@ class Merger {
     for (size_t i = 0; i < tokens_.size(); ++i) next_[i] = i + 1, before_[i] = i - 1;
     for (size_t i = 0; i + 1 < tokens_.size(); ++i) offer(i);
   }
-  /// Leaves `gone` where a token has become part of the one before it.
+  /// Leaves `merged_away` where a token has become part of the one before it.
   void run() {
     while (!pairs_.empty()) {
       const Pair pair = pairs_.top();
@@ -51,7 +51,7 @@ class Merger {
     const size_t right = next_[pair.place];
     tokens_[pair.place].id = pair.merged;
     tokens_[pair.place].end = tokens_[right].end;
-    tokens_[right].id = gone;
+    tokens_[right].id = merged_away;
     next_[pair.place] = next_[right];
     if (next_[right] < tokens_.size()) before_[next_[right]] = pair.place;
     offer(pair.place);
@@ -70,10 +70,10 @@ constexpr size_t short_word = 24;  // tokens; faster without a queue
 size_t merge_short(const Merges& merges, std::span<LocatedToken> tokens) {
   const Merge* pairs[short_word] = {};  // what each token and the next one merge to
   size_t count = tokens.size();
-  const auto look = [&](size_t i) {
+  const auto find_merge = [&](size_t i) {
     pairs[i] = i + 1 < count ? merges.find(tokens[i].id, tokens[i + 1].id) : nullptr;
   };
-  for (size_t i = 0; i < count; ++i) look(i);
+  for (size_t i = 0; i < count; ++i) find_merge(i);
   while (true) {
     size_t best = count;
     for (size_t i = 0; i + 1 < count; ++i)
@@ -83,8 +83,8 @@ size_t merge_short(const Merges& merges, std::span<LocatedToken> tokens) {
     tokens[best].end = tokens[best + 1].end;
     --count;
     for (size_t i = best + 1; i < count; ++i) tokens[i] = tokens[i + 1], pairs[i] = pairs[i + 1];
-    look(best);
-    if (best > 0) look(best - 1);
+    find_merge(best);
+    if (best > 0) find_merge(best - 1);
   }
 }
 
@@ -108,7 +108,7 @@ void Merges::apply(std::vector<LocatedToken>& tokens, size_t first) const {
   const std::span<LocatedToken> word = std::span(tokens).subspan(first);
   if (word.size() <= short_word) return tokens.resize(first + merge_short(*this, word));
   Merger(*this, word).run();
-  std::erase_if(tokens, [](const LocatedToken& token) { return token.id == gone; });
+  std::erase_if(tokens, [](const LocatedToken& token) { return token.id == merged_away; });
 }
 
 }  // namespace sixfold

@@ -5,8 +5,8 @@
 
 namespace sixfold {
 
-/// Brings a text into a normalization form of Unicode, and keeps its origins if it has any. More than 1 KiB of
-/// marks are normalized in parts, so that the time is linear.
-void normalize(const icu::Normalizer2& form, ReadText& read);
+/// Brings a text into a normalization form of Unicode, and updates its origins if it has any. More than 1 KiB
+/// of combining marks are normalized in parts, so that the time is linear.
+void normalize(const icu::Normalizer2& form, NormalizedText& read);
 
 }  // namespace sixfold

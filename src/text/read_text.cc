@@ -15,19 +15,19 @@
 namespace sixfold {
 namespace {
 
-/// Whether a character of a source is left out: it is invisible and tells how a text is set.
+/// Whether a character of a source is left out, since it is invisible and only affects the layout.
 bool is_left_out(std::string_view character) {
   return character == "\u00AD" || character == "\u2060" || character == "\uFEFF";
 }
 
-void append(ReadText& result, std::string_view bytes, TextRange origin, bool with_origins) {
+void append(NormalizedText& result, std::string_view bytes, TextRange origin, bool with_origins) {
   result.text += bytes;
   if (with_origins) result.origins.insert(result.origins.end(), bytes.size(), origin);
 }
 
-/// The text with folded white space. The origins are left empty unless asked for.
-ReadText folded(std::string_view text, TextSide side, bool with_origins) {
-  ReadText result;
+/// The text with folded white space. The origins are empty unless `with_origins`.
+NormalizedText folded(std::string_view text, TextSide side, bool with_origins) {
+  NormalizedText result;
   TextRange space;  // before the next character
   for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
     const bool is_space = next_is_space(text, end);
@@ -63,7 +63,8 @@ size_t end_of_part(const icu::Normalizer2& form, std::string_view text, size_t b
   return last;
 }
 
-/// The origins of a part's bytes after `edits`, of those before.
+/// Appends the origins of the bytes after `edits` to `after`; `before` are the origins of the bytes before
+/// them.
 void follow_edits(const icu::Edits& edits, std::vector<TextRange>::const_iterator before,
                   std::vector<TextRange>& after) {
   UErrorCode failed = U_ZERO_ERROR;
@@ -79,12 +80,12 @@ void follow_edits(const icu::Edits& edits, std::vector<TextRange>::const_iterato
 
 }  // namespace
 
-void normalize(const icu::Normalizer2& form, ReadText& read) {
+void normalize(const icu::Normalizer2& form, NormalizedText& read) {
   UErrorCode failed = U_ZERO_ERROR;
   require(read.text.size() <= INT32_MAX, "a text has {} bytes; it may have 2 GiB", read.text.size());
   if (std::ranges::all_of(read.text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return;
   const std::string_view text = read.text;
-  ReadText result;
+  NormalizedText result;
   icu::StringByteSink<std::string> sink(&result.text);
   for (size_t begin = 0, end; begin < text.size(); begin = end) {
     end = end_of_part(form, text, begin);
@@ -100,15 +101,15 @@ void normalize(const icu::Normalizer2& form, ReadText& read) {
 
 namespace {
 
-void compose(ReadText& read) {
+void compose(NormalizedText& read) {
   UErrorCode failed = U_ZERO_ERROR;
   const icu::Normalizer2* const form = icu::Normalizer2::getNFCInstance(failed);
   if (U_FAILURE(failed)) throw_environment_error("ICU can't normalize text: {}", u_errorName(failed));
   normalize(*form, read);
 }
 
-ReadText read_by(std::string_view text, TextSide side, bool with_origins) {
-  ReadText read = folded(text, side, with_origins);
+NormalizedText fold_and_compose(std::string_view text, TextSide side, bool with_origins) {
+  NormalizedText read = folded(text, side, with_origins);
   compose(read);
   return read;
 }
@@ -117,19 +118,19 @@ ReadText read_by(std::string_view text, TextSide side, bool with_origins) {
 
 std::string read_text(std::string_view text, TextSide side) {
   if (side == TextSide::exact) return std::string(text);
-  if (first_invalid_utf8(text)) return read_by(replace_invalid_utf8(text), side, false).text;
-  return read_by(text, side, false).text;
+  if (first_invalid_utf8(text)) return fold_and_compose(replace_invalid_utf8(text), side, false).text;
+  return fold_and_compose(text, side, false).text;
 }
 
-ReadText locate_text(std::string_view text, TextSide side) {
-  if (side != TextSide::exact) return read_by(text, side, true);
-  ReadText read{std::string(text), {}};
+NormalizedText locate_text(std::string_view text, TextSide side) {
+  if (side != TextSide::exact) return fold_and_compose(text, side, true);
+  NormalizedText read{std::string(text), {}};
   for (size_t i = 0; i < text.size(); ++i) read.origins.push_back({i, i + 1});
   return read;
 }
 
 std::string composed(std::string_view text) {
-  ReadText read{std::string(text), {}};
+  NormalizedText read{std::string(text), {}};
   compose(read);
   return std::move(read.text);
 }

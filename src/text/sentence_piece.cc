@@ -34,14 +34,15 @@ bool has_field(std::string_view model, uint64_t number) {
   return false;
 }
 
-/// Whether the model is that of another program. All that have a vocabulary beside them or read whole texts
-/// are.
+/// Whether the model was imported from another program, as every model that has a separate vocabulary or reads
+/// whole texts.
 bool is_imported(std::string_view model) {
   return has_field(model, imported_field) || has_field(model, vocabulary_field) ||
          has_field(model, whole_texts_field);
 }
 
-/// A piece for what is unknown. Where the vocabulary has no piece for a space, the unknown one has it.
+/// The piece that takes the place of an unknown token. It begins with the sign for a space if the vocabulary
+/// has no separate piece for a space.
 std::string unknown_piece(const std::string& text, bool has_space) {
   return has_space ? text : std::string(word_mark) + text;
 }
@@ -77,10 +78,10 @@ class Processor {
     return result;
   }
 
-  /// The pieces of well-formed text. The bytes of a character that is not in the vocabulary have all bytes of
-  /// it; SentencePiece gives them to the last.
+  /// The pieces of well-formed text. If a character is not in the vocabulary, each of its byte tokens gets the
+  /// range of the whole character; SentencePiece assigns this range to the last one only.
   std::vector<Piece> locate(std::string_view text) const {
-    const ReadText read = locate_text(text, side_);
+    const NormalizedText read = locate_text(text, side_);
     sentencepiece::ImmutableSentencePieceText located;
     check(library_.Encode(read.text, located.mutable_proto()));
     std::vector<Piece> pieces;
@@ -100,7 +101,9 @@ class Processor {
   }
 
  private:
-  static size_t end_of(const ReadText& read) { return read.origins.empty() ? 0 : read.origins.back().end; }
+  static size_t end_of(const NormalizedText& read) {
+    return read.origins.empty() ? 0 : read.origins.back().end;
+  }
 
   TextSide side_;
   sentencepiece::SentencePieceProcessor library_;

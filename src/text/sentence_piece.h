@@ -38,8 +38,8 @@ std::string mark_imported(std::string model, const std::string& origin);
 /// The bytes of a model whose normalizer_spec applies to sources alone: targets are not normalized.
 std::string mark_plain_targets(const std::string& model);
 
-/// The bytes of the model without what the functions above added, for other programs. Its normalizer_spec is
-/// what applies to texts of that side: `exact` ones keep all spaces.
+/// The bytes of the model without the additions of the functions above, for other programs. Its normalizer_spec
+/// is the one that applies to texts of that side; `exact` texts keep all spaces.
 std::string plain_model(std::string_view model, TextSide side);
 
 /// `text` with spaces in the place of SentencePiece's signs for them.

@@ -46,11 +46,11 @@ void for_each_part(std::string_view sentence, const Function& function) {
   function(sentence);
 }
 
-// Keeps `most` of the sentences (at least 1), evenly spread.
-void keep_evenly(std::vector<std::string>& sentences, size_t most) {
-  if (sentences.size() <= most) return;
-  for (size_t i = 1; i < most; ++i) sentences[i].swap(sentences[i * sentences.size() / most]);
-  sentences.resize(most);
+// Keeps `max_sentences` of the sentences (at least 1), evenly spread.
+void keep_evenly(std::vector<std::string>& sentences, size_t max_sentences) {
+  if (sentences.size() <= max_sentences) return;
+  for (size_t i = 1; i < max_sentences; ++i) sentences[i].swap(sentences[i * sentences.size() / max_sentences]);
+  sentences.resize(max_sentences);
 }
 
 class Sentences : public sentencepiece::SentenceIterator {
@@ -80,7 +80,7 @@ std::string comma_separated(const std::vector<std::string>& symbols) {
 
 using Arguments = std::unordered_map<std::string, std::string>;
 
-/// Those of a trainer that does not normalize.
+/// The arguments of a trainer that does not normalize.
 Arguments trainer_arguments(const TokenizerOptions& options) {
   Arguments arguments = {
       {"model_type", std::string(name_of_enum(options.model))},
@@ -184,12 +184,12 @@ class Normalizer {
   std::string spec_;
 };
 
-// Samples at most `most` usable sentences (0: all), evenly spread over the texts, and normalizes them. Parts of
-// long ones count as sentences. Of each text, at most twice as many are held in memory: when there are that
-// many, every other one is dropped, and the sampling interval is doubled.
+// Samples at most `max_sentences` usable sentences (0: all), evenly spread over the texts, and normalizes them.
+// Parts of long ones count as sentences. Of each text, at most twice as many are held in memory: when there are
+// that many, every other one is dropped, and the sampling interval is doubled.
 std::vector<std::string> choose_sentences(const TokenizerOptions& options,
                                           const std::vector<TrainingText>& texts) {
-  const auto most = static_cast<size_t>(options.max_sentences);
+  const auto max_sentences = static_cast<size_t>(options.max_sentences);
   std::vector<std::string> all;
   for (const TrainingText& text : texts) {
     std::vector<std::string> kept;
@@ -197,8 +197,8 @@ std::vector<std::string> choose_sentences(const TokenizerOptions& options,
     const auto choose = [&](std::string_view sentence) {
       if (!usable(sentence) || seen++ % stride != 0) return;
       kept.emplace_back(sentence);
-      if (most == 0 || kept.size() < 2 * most) return;
-      keep_evenly(kept, most);
+      if (max_sentences == 0 || kept.size() < 2 * max_sentences) return;
+      keep_evenly(kept, max_sentences);
       stride *= 2;
     };
     text.sentences([&](const std::string& sentence) { for_each_part(sentence, choose); });
@@ -208,7 +208,7 @@ std::vector<std::string> choose_sentences(const TokenizerOptions& options,
         if (usable(part)) all.emplace_back(part);
       });
   }
-  if (most > 0) keep_evenly(all, most);
+  if (max_sentences > 0) keep_evenly(all, max_sentences);
   return all;
 }
 

@@ -43,11 +43,11 @@ bool is_dotted(std::u32string_view word) {
   return stops > 0 && letters > 0;
 }
 
-/// The beginning of the run of non-space characters that ends before `end`, but not before `begin`. Of a run
-/// that is longer than any abbreviation, only its end is looked at.
+/// The beginning of the run of non-space characters that ends before `end`, but not before `begin`. If a run is
+/// longer than any abbreviation, the beginning of its last 100 characters is returned.
 size_t token_begin(std::u32string_view text, size_t begin, size_t end) {
-  constexpr size_t longest = 100;
-  if (end - begin > longest) begin = end - longest;
+  constexpr size_t max_length = 100;
+  if (end - begin > max_length) begin = end - max_length;
   while (end > begin && !is_space(text[end - 1])) --end;
   return end;
 }
@@ -70,14 +70,14 @@ WordBefore word_before(std::u32string_view text, size_t begin, size_t stop) {
   while (!token.empty() && !u_isalnum(static_cast<UChar32>(token[0]))) token.remove_prefix(1);
   WordBefore found{std::u32string(token), true, false};
   const bool single = token.size() == 1 && is_letter(token[0]);
-  constexpr int most_initials = 8;  // limits the running time
+  constexpr int max_initials = 8;  // limits the running time
   for (int initials = 0;; ++initials) {
     size_t end = at;
     while (end > begin && is_space(text[end - 1])) --end;
     at = token_begin(text, begin, end);
     if (at == end) return found;
     const std::u32string_view before = text.substr(at, end - at);
-    if (single && initials < most_initials && before.size() == 2 && is_letter(before[0]) && before[1] == U'.') {
+    if (single && initials < max_initials && before.size() == 2 && is_letter(before[0]) && before[1] == U'.') {
       found.word.insert(0, before);
       continue;
     }
@@ -165,8 +165,9 @@ bool SentenceRules::ends(std::u32string_view text, size_t begin, size_t place, s
   size_t stop = last;
   while (stop > begin && is_closing(text[stop - 1])) --stop;
   if (stop == begin) return true;
-  const std::u32string_view said = text.substr(begin, stop - begin);
-  if (stop < last && text[stop] == U']' && (said.ends_with(U"[...") || said.ends_with(U"[…"))) return false;
+  const std::u32string_view sentence = text.substr(begin, stop - begin);
+  if (stop < last && text[stop] == U']' && (sentence.ends_with(U"[...") || sentence.ends_with(U"[…")))
+    return false;
   if (stop < last && last == place && continues_quotation(text.substr(place))) return false;
   return text[stop - 1] != U'.' || !knows_abbreviations() || ends_after_stop(text, begin, stop - 1, next);
 }
@@ -201,23 +202,23 @@ bool SentenceRules::begins_sentence(std::u32string_view text, size_t next) const
 std::vector<size_t> SentenceRules::list_items(std::u32string_view text) const {
   std::vector<size_t> items;
   std::optional<Marker> expected;
-  bool begun = false;
+  bool after_first_word = false;
   for (size_t at = 0; at < text.size(); ++at) {
     if (is_space(text[at]) || (at > 0 && !is_space(text[at - 1]))) continue;
     if (is_bullet(text[at])) {
-      if (begun) items.push_back(at);
+      if (after_first_word) items.push_back(at);
     } else {
       const auto marker = marker_at(text, at);
       // "1. The first 2. The second", but not "1. He came on the 2. of May", which in German has a capital.
       const bool item =
           marker && (marker->sign != U"." || (!ordinals_ && is_upper(first_after_word(text, at))));
-      if (item && !begun && (!marker->letter || marker->number == 0)) expected = marker;
+      if (item && !after_first_word && (!marker->letter || marker->number == 0)) expected = marker;
       if (item && expected && *marker == *expected) {
-        if (begun) items.push_back(at);
+        if (after_first_word) items.push_back(at);
         ++expected->number;
       }
     }
-    begun = true;
+    after_first_word = true;
   }
   return items;
 }
@@ -238,8 +239,9 @@ std::vector<size_t> next_contents(std::u32string_view text) {
 
 std::vector<bool> within_brackets(std::u32string_view text) {
   constexpr std::u32string_view opening = U"「『（【〈《", closing = U"」』）】〉》";
-  constexpr size_t longest = 200;
-  std::vector<int> begun(text.size() + 2);  // pairs that begin at a place, less those that end there
+  constexpr size_t max_distance = 200;
+  // For each position, the number of pairs that begin there less the number of those that end there.
+  std::vector<int> depth_change(text.size() + 2);
   std::vector<size_t> open;
   for (size_t at = 0; at < text.size(); ++at) {
     if (opening.find(text[at]) != opening.npos) open.push_back(at);
@@ -247,12 +249,12 @@ std::vector<bool> within_brackets(std::u32string_view text) {
     if (kind == closing.npos) continue;
     while (!open.empty() && text[open.back()] != opening[kind]) open.pop_back();
     if (open.empty()) continue;
-    if (at - open.back() <= longest) ++begun[open.back() + 1], --begun[at + 1];
+    if (at - open.back() <= max_distance) ++depth_change[open.back() + 1], --depth_change[at + 1];
     open.pop_back();
   }
   std::vector<bool> within(text.size() + 1);
   int pairs = 0;
-  for (size_t place = 0; place <= text.size(); ++place) within[place] = (pairs += begun[place]) > 0;
+  for (size_t place = 0; place <= text.size(); ++place) within[place] = (pairs += depth_change[place]) > 0;
   return within;
 }
 

@@ -42,8 +42,8 @@ class SentenceRules {
   bool ordinals_ = false;  ///< whether "3." means "third"
 };
 
-/// For each position, the end included, the first one from there that has neither white space nor an opening
-/// bracket or quotation mark.
+/// For each position, the end included, the first position from there on whose character is neither white space
+/// nor an opening bracket or quotation mark.
 std::vector<size_t> next_contents(std::u32string_view text);
 
 /// For each position, the end included, whether it lies between a pair of Japanese or Chinese brackets. Pairs

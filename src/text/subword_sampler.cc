@@ -107,16 +107,16 @@ std::vector<int32_t> SubwordSampler::sample(std::span<const int32_t> ids, double
   return result;
 }
 
-/// Appends the tokens of a word; none if a character of it is no token, or there are too many.
+/// Appends the tokens of a word of BPE; none if one of its characters is not a token, or if it has too many.
 void SubwordSampler::merge(std::string_view word, double rate, RandomStream& random,
                            std::vector<int32_t>& ids) const {
   struct Symbol {
     size_t begin, size;
-    const Piece* merged;  // with the next one; or null
+    const Piece* merged;  // the piece that this symbol and the next one merge to, or null
   };
-  constexpr size_t most_characters = 256;
+  constexpr size_t max_characters = 256;
   const std::vector<size_t> begins = characters_of(word);
-  if (begins.size() > most_characters + 1) return;
+  if (begins.size() > max_characters + 1) return;
   std::vector<Symbol> symbols;
   for (size_t i = 0; i + 1 < begins.size(); ++i) {
     symbols.push_back({begins[i], begins[i + 1] - begins[i], nullptr});
@@ -144,8 +144,9 @@ void SubwordSampler::merge(std::string_view word, double rate, RandomStream& ran
   for (const Symbol& symbol : symbols) ids.push_back(find(word.substr(symbol.begin, symbol.size))->id);
 }
 
-/// The same. The sums of the probabilities of all segmentations of the beginnings of the word are computed
-/// first; then the pieces are drawn from the last one on.
+/// Appends the tokens of a word of a unigram model; none if it has no segmentation. Forward filtering computes
+/// for each prefix of the word the sum of the probabilities of its segmentations; backward sampling then draws
+/// the pieces from the last one to the first.
 void SubwordSampler::draw(std::string_view word, double rate, RandomStream& random,
                           std::vector<int32_t>& ids) const {
   constexpr double none = -std::numeric_limits<double>::infinity();
@@ -154,23 +155,23 @@ void SubwordSampler::draw(std::string_view word, double rate, RandomStream& rand
   struct Edge {
     size_t from;
     int32_t id;
-    double weight;  // log of the sum of all segmentations that end with it
+    double weight;  // log of the sum of the probabilities of all segmentations that end with this piece
   };
   std::vector<double> sums(count + 1, none);
   std::vector<std::vector<Edge>> edges(count + 1);
   sums[0] = 0;
   for (size_t end = 1; end <= count; ++end) {
-    double most = none;
+    double largest = none;
     for (size_t from = end; from-- > 0 && begins[end] - begins[from] <= longest_;) {
       const Piece* const piece =
           sums[from] == none ? nullptr : find(word.substr(begins[from], begins[end] - begins[from]));
       if (!piece) continue;
       edges[end].push_back({from, piece->id, sums[from] + rate * static_cast<double>(piece->score)});
-      most = std::max(most, edges[end].back().weight);
+      largest = std::max(largest, edges[end].back().weight);
     }
     double sum = 0;
-    for (const Edge& edge : edges[end]) sum += std::exp(edge.weight - most);
-    if (sum > 0) sums[end] = most + std::log(sum);
+    for (const Edge& edge : edges[end]) sum += std::exp(edge.weight - largest);
+    if (sum > 0) sums[end] = largest + std::log(sum);
   }
   if (sums[count] == none) return;
   const auto first = ids.size();

@@ -17,9 +17,9 @@ namespace sixfold {
 /// one sampler at once.
 class SubwordSampler {
  public:
-  /// Throws an input error if the tokenizer is none of SentencePiece, or a model of words or characters.
+  /// Throws an input error unless the tokenizer is a BPE or unigram model of SentencePiece.
   explicit SubwordSampler(const Tokenizer& tokenizer);
-  /// Throws as the constructor, as far as the kind tells.
+  /// Throws an input error if the kind is not SentencePiece.
   static void require_kind(TokenizerKind kind);
   SubwordSampler(const SubwordSampler&) = delete;
   SubwordSampler& operator=(const SubwordSampler&) = delete;
@@ -42,8 +42,8 @@ class SubwordSampler {
   void draw(std::string_view word, double rate, RandomStream& random, std::vector<int32_t>& ids) const;
 
   bool is_bpe_ = false;
-  size_t longest_ = 0;                                  // bytes of a piece
-  std::vector<std::string> texts_;                      // of each id; empty: it is no normal piece
+  size_t longest_ = 0;                                  // bytes of the longest piece
+  std::vector<std::string> texts_;                      // of each id; empty: the token is not a normal piece
   std::unordered_map<std::string_view, Piece> pieces_;  // normal ones
 };
 

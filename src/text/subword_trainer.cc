@@ -23,7 +23,7 @@ using Words = std::map<std::string, int64_t>;
 constexpr std::string_view unit_prefix = "##";  // of WordPiece's tokens within a word
 constexpr std::string_view reserved[] = {"<unk>", "<s>", "</s>"};
 
-/// The file of a kind without its vocabulary.
+/// The tokenizer.json of a kind of tokenizer, without its vocabulary.
 ordered_json file_without_vocabulary(const TokenizerOptions& options) {
   ordered_json file{{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
   file["added_tokens"] = ordered_json::array();
@@ -67,7 +67,7 @@ ordered_json file_without_vocabulary(const TokenizerOptions& options) {
   return file;
 }
 
-/// Counts the words of the texts as the file splits them. Very long words are cut.
+/// Counts the words into which a tokenizer.json splits texts. Very long words are cut.
 class WordCounter {
  public:
   explicit WordCounter(const ordered_json& file) : file_(nlohmann::json::parse(file.dump())) {
@@ -76,12 +76,13 @@ class WordCounter {
     pre_tokenizer_ = make_pre_tokenizer(stage.part("pre_tokenizer"));
   }
 
-  /// Reads at most `most` lines of all texts together, evenly spread; 0: all.
-  Words count(const std::vector<TextReader>& texts, int64_t most) {
+  /// Reads at most `max_lines` lines of all texts together, evenly spread; 0: all.
+  Words count(const std::vector<TextReader>& texts, int64_t max_lines) {
     int64_t lines = 0, line = 0;
-    if (most > 0)
+    if (max_lines > 0)
       for (const TextReader& text : texts) text([&](const std::string&) { ++lines; });
-    const double step = most > 0 && lines > most ? static_cast<double>(most) / static_cast<double>(lines) : 1;
+    const double step =
+        max_lines > 0 && lines > max_lines ? static_cast<double>(max_lines) / static_cast<double>(lines) : 1;
     for (const TextReader& text : texts)
       text([&](const std::string& sentence) {
         const auto place = static_cast<double>(line++);
@@ -117,7 +118,7 @@ class WordCounter {
 /// Merges the most frequent pairs of tokens of words.
 class PairTrainer {
  public:
-  /// `tokens` are those that the words are made of; `prefix` begins tokens within words.
+  /// The words consist of `tokens`; `prefix` begins tokens within words.
   PairTrainer(std::vector<std::string> tokens, std::string_view prefix)
       : tokens_(std::move(tokens)), prefix_(prefix) {
     for (size_t id = 0; id < tokens_.size(); ++id) ids_[tokens_[id]] = static_cast<int32_t>(id);
@@ -126,12 +127,12 @@ class PairTrainer {
   /// Adds a word, by the ids of its tokens.
   void add(std::vector<int32_t> word, int64_t count) {
     words_.push_back({std::move(word), count});
-    change_counts(words_.size() - 1, 1, any);
+    change_counts(words_.size() - 1, 1, any_token);
   }
 
-  /// Merges until there are `most` tokens, or no pair occurs `least` times.
-  void run(size_t most, int64_t least) {
-    while (tokens_.size() < most && !queue_.empty()) {
+  /// Merges until there are `max_tokens` tokens, or no pair occurs `min_count` times.
+  void run(size_t max_tokens, int64_t min_count) {
+    while (tokens_.size() < max_tokens && !queue_.empty()) {
       const Entry best = queue_.top();
       queue_.pop();
       Pair& pair = pairs_[best.pair];
@@ -139,7 +140,7 @@ class PairTrainer {
         if (pair.count > 0 && pair.count < best.count) queue_.push({pair.count, best.pair});
         continue;
       }
-      if (best.count < least) break;
+      if (best.count < min_count) break;
       // Text never becomes a special token, even if that is written in it.
       const std::string text = merged_text(left_of(best.pair), right_of(best.pair));
       if (std::ranges::find(reserved, text) == std::end(reserved))
@@ -180,17 +181,18 @@ class PairTrainer {
     return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
   }
 
-  static constexpr int32_t any = -1;  // token
+  static constexpr int32_t any_token = -1;
 
-  /// Adds the pairs of a word, or takes them away. Only those with the token `grown` can become more. An entry
-  /// of the queue may have too large a count, but none is missing.
+  /// Adds the pairs of a word to the counts, or subtracts them if `sign` is -1. Only pairs with the token
+  /// `grown` can become more frequent. The count of an entry of the queue may be too large, but no pair is
+  /// missing from the queue.
   void change_counts(size_t number, int64_t sign, int32_t grown) {
     const Word& word = words_[number];
     for (size_t i = 0; i + 1 < word.tokens.size(); ++i) {
       const uint64_t key = key_of(word.tokens[i], word.tokens[i + 1]);
       Pair& pair = pairs_[key];
       pair.count += sign * word.count;
-      if (sign < 0 || (grown != any && word.tokens[i] != grown && word.tokens[i + 1] != grown)) continue;
+      if (sign < 0 || (grown != any_token && word.tokens[i] != grown && word.tokens[i + 1] != grown)) continue;
       if (pair.words.empty() || pair.words.back() != number) pair.words.push_back(number);
       changed_.push_back(key);
     }
@@ -237,12 +239,14 @@ class PairTrainer {
 
 std::vector<std::string> reserved_tokens_of() { return {std::begin(reserved), std::end(reserved)}; }
 
-size_t most_tokens(const TokenizerOptions& options, size_t least, const char* what) {
-  const size_t most = options.vocab_size == 0 ? SIZE_MAX : static_cast<size_t>(options.vocab_size);
-  require(most >= least,
+/// The size of the vocabulary in the options. Throws unless it has room for `required` tokens: the special ones
+/// and `what`.
+size_t max_tokens_of(const TokenizerOptions& options, size_t required, const char* what) {
+  const size_t max_tokens = options.vocab_size == 0 ? SIZE_MAX : static_cast<size_t>(options.vocab_size);
+  require(max_tokens >= required,
           "tokenizer.vocab_size is {}, but there are already 3 special tokens and {}; set it to {} or more",
-          most, what, least);
-  return most;
+          max_tokens, what, required);
+  return max_tokens;
 }
 
 Words words_of(const ordered_json& file, const TokenizerOptions& options,
@@ -252,13 +256,13 @@ Words words_of(const ordered_json& file, const TokenizerOptions& options,
   return words;
 }
 
-/// Runs a trainer to whose words nothing is added any more.
-void run(PairTrainer& trainer, size_t most, const TokenizerOptions& options) {
+/// Runs a trainer to which all words have been added.
+void run(PairTrainer& trainer, size_t max_tokens, const TokenizerOptions& options) {
   trainer.queue_changed();
-  trainer.run(most, std::max<int64_t>(1, options.minimum_count));
-  if (options.vocab_size > 0 && trainer.tokens().size() < most)
+  trainer.run(max_tokens, std::max<int64_t>(1, options.minimum_count));
+  if (options.vocab_size > 0 && trainer.tokens().size() < max_tokens)
     log_warning("the text has only {} of the {} tokens that tokenizer.vocab_size asks for",
-                trainer.tokens().size(), most);
+                trainer.tokens().size(), max_tokens);
 }
 
 /// The texts of tokens, which differ, with their ids.
@@ -270,7 +274,8 @@ ordered_json vocabulary_of(size_t size, TextOf text_of) {
 }
 
 /// The characters of the words that the vocabulary keeps, in ascending order: the most frequent ones.
-std::vector<std::string> kept_characters(const Words& words, const TokenizerOptions& options, size_t most) {
+std::vector<std::string> kept_characters(const Words& words, const TokenizerOptions& options,
+                                         size_t max_characters) {
   std::map<std::string, int64_t> counts;
   for (const auto& [word, count] : words)
     for (size_t begin = 0, end = 0; begin < word.size(); begin = end) {
@@ -281,12 +286,12 @@ std::vector<std::string> kept_characters(const Words& words, const TokenizerOpti
   for (const auto& [character, count] : counts)
     if (count >= options.minimum_count) ranked.emplace_back(-count, character);
   std::ranges::sort(ranked);
-  if (ranked.size() > most) {
+  if (ranked.size() > max_characters) {
     log_warning(
         "the text has {} characters, but tokenizer.vocab_size keeps only {}; words with the others become "
         "<unk>",
-        ranked.size(), most);
-    ranked.resize(most);
+        ranked.size(), max_characters);
+    ranked.resize(max_characters);
   }
   std::vector<std::string> kept;
   for (const auto& [rank, character] : ranked) kept.push_back(character);
@@ -299,7 +304,7 @@ std::vector<std::string> kept_characters(const Words& words, const TokenizerOpti
 std::string train_byte_pairs(const TokenizerOptions& options, const std::vector<TextReader>& texts) {
   ordered_json file = file_without_vocabulary(options);
   constexpr auto first_byte = static_cast<int32_t>(std::size(reserved));
-  const size_t most = most_tokens(options, first_byte + 256, "256 bytes");
+  const size_t max_tokens = max_tokens_of(options, first_byte + 256, "256 bytes");
   std::vector<std::string> tokens = reserved_tokens_of();
   for (int byte = 0; byte < 256; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
   PairTrainer trainer(std::move(tokens), "");
@@ -308,7 +313,7 @@ std::string train_byte_pairs(const TokenizerOptions& options, const std::vector<
     for (const char byte : word) ids.push_back(first_byte + static_cast<unsigned char>(byte));
     trainer.add(std::move(ids), count);
   }
-  run(trainer, most, options);
+  run(trainer, max_tokens, options);
   const auto text_of = [&](size_t id) {
     const std::string& token = trainer.tokens()[id];
     return id < std::size(reserved) ? token : characters_of_bytes(token);
@@ -324,10 +329,10 @@ std::string train_byte_pairs(const TokenizerOptions& options, const std::vector<
 std::string train_word_pieces(const TokenizerOptions& options, const std::vector<TextReader>& texts) {
   ordered_json file = file_without_vocabulary(options);
   std::vector<std::string> tokens = reserved_tokens_of();
-  const size_t most = most_tokens(options, tokens.size() + 2, "a character");
+  const size_t max_tokens = max_tokens_of(options, tokens.size() + 2, "a character");
   const Words words = words_of(file, options, texts);
   std::unordered_map<std::string, int32_t> first, within;  // the tokens of characters
-  for (const std::string& character : kept_characters(words, options, (most - tokens.size()) / 2)) {
+  for (const std::string& character : kept_characters(words, options, (max_tokens - tokens.size()) / 2)) {
     first[character] = static_cast<int32_t>(tokens.size());
     tokens.push_back(character);
     within[character] = static_cast<int32_t>(tokens.size());
@@ -346,7 +351,7 @@ std::string train_word_pieces(const TokenizerOptions& options, const std::vector
     }
     if (known) trainer.add(std::move(ids), count);
   }
-  run(trainer, most, options);
+  run(trainer, max_tokens, options);
   file["model"]["vocab"] =
       vocabulary_of(trainer.tokens().size(), [&](size_t id) { return trainer.tokens()[id]; });
   return file.dump(2) + "\n";

@@ -8,7 +8,7 @@ namespace sixfold {
 
 // Both trainers merge the pair of neighbouring tokens that occurs most often, again and again (Sennrich et al.
 // 2016); of equally frequent pairs that with the lower ids. They read `max_sentences` lines, evenly spread, and
-// count words, so that memory grows with the number of different words; the time is some O(n log n) for n
+// count words, so that memory grows with the number of different words; the time is about O(n log n) for n
 // characters of different words. The result depends only on the text and the options: a tokenizer.json that
 // Hugging Face's tokenizers opens, in which the ids of <unk>, <s> and </s> are 0, 1 and 2. A text that has too
 // few pairs which occur `minimum_count` times gives a smaller vocabulary, and a warning is printed. Throws an

@@ -19,7 +19,7 @@ class TemplateReader {
  public:
   explicit TemplateReader(std::string where) : where_(std::move(where)) {}
 
-  /// Whether the step adds anything.
+  /// Returns whether the step adds tokens.
   bool read(const json& step, TextTemplates& templates) const {
     if (step.is_null()) return false;
     const std::string type = step.is_object() && step.contains("type") && step["type"].is_string()

@@ -14,7 +14,7 @@ struct TemplateToken {
   bool operator==(const TemplateToken&) const = default;
 };
 
-/// What stands around one text: [CLS] and [SEP] of BERT, <s> and </s> of RoBERTa, </s> of T5, the language and
+/// The tokens around one text: [CLS] and [SEP] of BERT, <s> and </s> of RoBERTa, </s> of T5, the language and
 /// </s> of NLLB.
 struct TextTemplate {
   std::vector<TemplateToken> before, after;
@@ -23,7 +23,7 @@ struct TextTemplate {
   bool operator==(const TextTemplate&) const = default;
 };
 
-/// What stands around two texts.
+/// The tokens around and between two texts.
 struct PairTemplate {
   std::vector<TemplateToken> before, between, after;
   int32_t first_type = 0, second_type = 0;  ///< of the tokens of the texts
@@ -38,7 +38,7 @@ struct TextTemplates {
   bool operator==(const TextTemplates&) const = default;
 };
 
-/// What the post_processor of a tokenizer.json, an object, puts around texts. Null and ByteLevel add nothing;
+/// Reads which tokens the post_processor of a tokenizer.json puts around texts. Null and ByteLevel add nothing;
 /// TemplateProcessing, BertProcessing, RobertaProcessing and a Sequence with one of them are read. Throws an
 /// input error that begins with `origin` for other types and malformed values, and for templates that leave out
 /// a text, repeat it or change the order.

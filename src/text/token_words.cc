@@ -8,11 +8,11 @@
 
 namespace sixfold {
 
-/// What a token adds to the words is seen from the text of a few tokens before it, which begin with one that
-/// has text: whether a token begins a word depends on whether any text stands before it.
+/// Each token is decoded together with a few tokens before it, the first of which has text, because whether a
+/// token begins a word depends on whether any text stands before it.
 std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
                                  bool shows_unknown) {
-  constexpr size_t most_context = 16;
+  constexpr size_t max_context = 16;
   const auto text_of = [&](size_t begin, size_t end) {
     // SentencePiece writes an unknown character, which may be in the middle of a word, with spaces of its own.
     constexpr std::string_view unknown = " \u2047 ";
@@ -23,15 +23,15 @@ std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int
   };
   const auto count_of = [](const std::string& text) { return static_cast<int>(count_words(text)); };
   std::vector<int> words;
-  int count = 0, before = 0;  // `before`: the words of tokens [begin, i)
+  int count = 0, before = 0;  // `before`: the number of words in tokens [begin, i)
   for (size_t i = 0, begin = 0; i < tokens.size(); ++i) {
     const std::string alone = text_of(i, i + 1);
     const int with = count_of(text_of(begin, i + 1));
     count += with - before;
     words.push_back(count - 1);
-    // A token may be a part of a character, which is only known with the others.
+    // A token may be a part of a character, which can be decoded only together with the other parts.
     const bool is_whole = !first_invalid_utf8(alone) && alone.find("\uFFFD") == alone.npos;
-    const bool begins = (is_whole && count_of(alone) > 0) || i + 1 - begin >= most_context;
+    const bool begins = (is_whole && count_of(alone) > 0) || i + 1 - begin >= max_context;
     if (begins) begin = i;
     before = begins ? count_of(alone) : with;
   }

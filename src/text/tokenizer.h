@@ -38,9 +38,8 @@ class SIXFOLD_API Tokenizer {
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
 
   /// `encode_text` of a text in which control tokens are written as the vocabulary has them, such as "[SEP]":
-  /// each becomes that token, unless it lies in one of the ranges `plain`, which are in ascending order: there
-  /// it is text like other text. With such ranges, tokens are not found that are looked for in normalized text.
-  /// Throws an input error if this kind of tokenizer can't find them.
+  /// each becomes that token, unless it overlaps one of the ranges `plain`, which are in ascending order: there
+  /// it is text like other text. Throws an input error if this kind of tokenizer can't find them.
   virtual std::vector<int32_t> encode_with_special_tokens(std::string_view text,
                                                           std::span<const TextRange> plain = {}) const;
 
@@ -61,12 +60,12 @@ class SIXFOLD_API Tokenizer {
   /// tokens are dropped. Encoding throws an input error if there are several lines, but no such token.
   virtual std::vector<int32_t> encode_text(std::string_view text) const;
   virtual std::string decode_text(std::span<const int32_t> ids) const;
-  /// Whether the tokens of a line depend on the lines around it, so that a text is encoded as a whole.
+  /// Whether the tokens of a line depend on the lines around it, so that a text must be encoded as a whole.
   virtual bool encodes_whole_texts() const { return false; }
-  /// The last place, at most `most` bytes from the beginning of a well-formed text, at which it can be cut for
-  /// `encode_text`: the ids of both parts, one after the other, are those of the whole. 0: no such place is
-  /// known.
-  virtual size_t last_cut(std::string_view /*text*/, size_t /*most*/) const { return 0; }
+  /// The last position, at most `max_bytes` bytes from the beginning of a well-formed text, at which the text
+  /// can be cut for `encode_text`: the ids of both parts, one after the other, are those of the whole. 0: no
+  /// such position is known.
+  virtual size_t last_cut(std::string_view /*text*/, size_t /*max_bytes*/) const { return 0; }
   /// The id of the line feed, the token "<0x0A>"; none if the vocabulary has no such token.
   std::optional<int32_t> line_end() const { return line_end_; }
 
@@ -74,8 +73,8 @@ class SIXFOLD_API Tokenizer {
   /// segmentation had split are joined.
   virtual std::string join(std::string_view line) const { return std::string(line); }
 
-  /// Whether what follows the token belongs to the same word, as after "new@@". False also where it is the next
-  /// token that tells.
+  /// Whether the token shows that the next token continues the same word, as "new@@" does. False if only the
+  /// next token shows whether it does.
   virtual bool word_goes_on(int32_t) const { return false; }
 
   virtual int vocab_size() const = 0;

@@ -22,7 +22,7 @@ using nlohmann::json;
 
 constexpr std::string_view file_mark = "sixfold tokenizer", old_file_mark = "sixfold byte pairs";
 
-/// The usual start and end tokens, of those tokenizer.json that have no settings.
+/// The usual start and end tokens, for a tokenizer.json without settings.
 constexpr std::string_view usual_starts[] = {"<s>", "[CLS]", "<bos>", "<|begin_of_text|>"};
 constexpr std::string_view usual_ends[] = {
     "</s>", "[SEP]", "<eos>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|im_end|>"};
@@ -41,8 +41,8 @@ TokenizerJsonSettings read_settings(std::string_view file, const std::string& or
     at = rest < end ? rest + 1 : rest;
   }
   // Each token takes some bytes of the file, and only a few rows of an embedding have none.
-  const auto most = static_cast<int64_t>(std::min<size_t>(file.size(), size_t{1} << 30));
-  require(s.size > 0 && s.size <= most && s.bos >= -1 && s.bos < s.size && s.eos >= 0 && s.eos < s.size,
+  const auto max_bytes = static_cast<int64_t>(std::min<size_t>(file.size(), size_t{1} << 30));
+  require(s.size > 0 && s.size <= max_bytes && s.bos >= -1 && s.bos < s.size && s.eos >= 0 && s.eos < s.size,
           "{}: its special tokens (bos {}, eos {}) are not in its vocabulary of {} tokens", origin, s.bos,
           s.eos, s.size);
   return s;
@@ -59,7 +59,7 @@ class JsonTokenizer final : public Tokenizer {
     const JsonStage model = stage.part("model");
     const std::vector<VocabularyEntry> entries = read_vocabulary_entries(model);
     set_special_ids(file, entries);
-    name_tokens(entries);
+    set_tokens(entries);
     if (stage.has("normalizer")) normalizer_ = make_normalizer(stage.part("normalizer"));
     if (stage.has("pre_tokenizer")) pre_tokenizer_ = make_pre_tokenizer(stage.part("pre_tokenizer"));
     if (stage.has("decoder")) decoder_ = make_decoder(stage.part("decoder"));
@@ -82,9 +82,9 @@ class JsonTokenizer final : public Tokenizer {
   std::vector<int32_t> encode_text(std::string_view text) const override { return encode(text); }
   std::string decode_text(std::span<const int32_t> ids) const override { return text_of(ids, nullptr); }
   bool encodes_whole_texts() const override { return true; }
-  size_t last_cut(std::string_view text, size_t most) const override {
+  size_t last_cut(std::string_view text, size_t max_bytes) const override {
     if (text.empty() || !can_cut_) return 0;
-    return cuts_after_letters_ ? last_end_of_letters(text, most) : last_space(text, most);
+    return cuts_after_letters_ ? last_end_of_letters(text, max_bytes) : last_space(text, max_bytes);
   }
 
   int vocab_size() const override { return static_cast<int>(tokens_.size()); }
@@ -139,8 +139,8 @@ class JsonTokenizer final : public Tokenizer {
     return s;
   }
 
-  /// Names a token. Those beyond the model's embedding are left out.
-  void name(int32_t id, const std::string& text, bool control) {
+  /// Sets the text of a token. Tokens beyond the model's embedding are left out.
+  void set_token(int32_t id, const std::string& text, bool control) {
     if (id >= vocab_size()) return;
     Token& token = tokens_[static_cast<size_t>(id)];
     require(!token.known || token.text == text, "{}: the id {} has two tokens, '{}' and '{}'", origin_, id,
@@ -150,7 +150,7 @@ class JsonTokenizer final : public Tokenizer {
     token.control = token.control || control;
   }
 
-  void name_tokens(const std::vector<VocabularyEntry>& entries) {
+  void set_tokens(const std::vector<VocabularyEntry>& entries) {
     std::unordered_map<std::string_view, int32_t> added;
     for (const AddedToken& token : added_) {
       require(added.emplace(token.text, token.id).second, "{}: added_tokens has '{}' twice; remove one",
@@ -161,9 +161,9 @@ class JsonTokenizer final : public Tokenizer {
       require(found == added.end() || found->second == entry.id,
               "{}: '{}' has two ids, {} in the vocabulary and {} in added_tokens", origin_, entry.text,
               entry.id, found == added.end() ? 0 : found->second);
-      name(entry.id, entry.text, false);
+      set_token(entry.id, entry.text, false);
     }
-    for (const AddedToken& token : added_) name(token.id, token.text, token.special);
+    for (const AddedToken& token : added_) set_token(token.id, token.text, token.special);
     for (size_t id = 0; id < tokens_.size(); ++id)
       if (!tokens_[id].known) tokens_[id] = {fmt::format("<unused {}>", id), "", true, true};
   }
@@ -174,7 +174,7 @@ class JsonTokenizer final : public Tokenizer {
     std::vector<std::string> before_texts, after_texts;
     for (const AddedToken& token : added_) {
       if (token.id >= vocab_size()) continue;
-      ReadText text{token.text, {}};
+      NormalizedText text{token.text, {}};
       if (token.normalized && normalizer_) normalizer_->apply(text);
       if (token.normalized) tokens_[static_cast<size_t>(token.id)].to_decode = text.text;
       (token.normalized ? after : before).push_back(&token);
@@ -191,10 +191,10 @@ class JsonTokenizer final : public Tokenizer {
                                        (!normalizer_ || normalizer_->is_local()));
   }
 
-  /// Where special tokens are found in a text.
+  /// Whether special tokens are found in a text, and the ranges in which they are not.
   struct SpecialTokens {
     bool found = false;
-    std::span<const TextRange> plain = {};  ///< but not here
+    std::span<const TextRange> plain = {};
   };
 
   std::vector<int32_t> ids_of(std::string_view text, const SpecialTokens& special) const {
@@ -211,7 +211,7 @@ class JsonTokenizer final : public Tokenizer {
     return encode_parts(text, true, {});
   }
 
-  /// The tokens of well-formed text. Their places are right only if they are traced.
+  /// The tokens of well-formed text. Their positions are valid only if `traced`.
   std::vector<LocatedToken> encode_parts(std::string_view text, bool traced,
                                          const SpecialTokens& special) const {
     std::vector<LocatedToken> tokens;
@@ -222,7 +222,7 @@ class JsonTokenizer final : public Tokenizer {
         tokens.push_back({part.token->id, part.begin, part.end});
         continue;
       }
-      ReadText read{std::string(text.substr(part.begin, part.end - part.begin)), {}};
+      NormalizedText read{std::string(text.substr(part.begin, part.end - part.begin)), {}};
       for (size_t i = part.begin; traced && i < part.end; ++i) read.origins.push_back({i, i + 1});
       if (normalizer_) normalizer_->apply(read);
       const std::vector<TextRange> plain = plain_parts(read, special.plain);
@@ -232,7 +232,7 @@ class JsonTokenizer final : public Tokenizer {
   }
 
   /// The parts of a traced text that come from the ranges `plain` of the original.
-  std::vector<TextRange> plain_parts(const ReadText& read, std::span<const TextRange> plain) const {
+  std::vector<TextRange> plain_parts(const NormalizedText& read, std::span<const TextRange> plain) const {
     std::vector<TextRange> parts;
     if (normalized_finder_.is_empty()) return parts;
     for (size_t i = 0; i < read.origins.size() && !plain.empty(); ++i) {
@@ -247,22 +247,22 @@ class JsonTokenizer final : public Tokenizer {
     return parts;
   }
 
-  void encode_normalized(ReadText read, bool begins, const SpecialTokens& special,
+  void encode_normalized(NormalizedText read, bool begins, const SpecialTokens& special,
                          std::vector<LocatedToken>& tokens) const {
     if (normalized_finder_.is_empty()) return encode_words(std::move(read), begins, tokens);
     for (const TextPart& part : normalized_finder_.parts(read.text, special.found, special.plain)) {
-      ReadText inner{read.text.substr(part.begin, part.end - part.begin), {}};
+      NormalizedText inner{read.text.substr(part.begin, part.end - part.begin), {}};
       if (!read.origins.empty())
         inner.origins.assign(read.origins.begin() + static_cast<std::ptrdiff_t>(part.begin),
                              read.origins.begin() + static_cast<std::ptrdiff_t>(part.end));
       if (part.token)
-        tokens.push_back(placed({part.token->id, 0, inner.text.size()}, inner));
+        tokens.push_back(located({part.token->id, 0, inner.text.size()}, inner));
       else
         encode_words(std::move(inner), begins && part.begin == 0, tokens);
     }
   }
 
-  void encode_words(ReadText read, bool begins, std::vector<LocatedToken>& tokens) const {
+  void encode_words(NormalizedText read, bool begins, std::vector<LocatedToken>& tokens) const {
     if (read.text.empty()) return;
     const size_t size = read.text.size();
     begins = begins && (read.origins.empty() || read.origins[0].begin == 0);
@@ -274,18 +274,18 @@ class JsonTokenizer final : public Tokenizer {
       model_->encode(text.substr(word.begin, word.end - word.begin), tokens);
       for (size_t i = first; i < tokens.size() && !split.text.origins.empty(); ++i)
         tokens[i] =
-            placed({tokens[i].id, word.begin + tokens[i].begin, word.begin + tokens[i].end}, split.text);
+            located({tokens[i].id, word.begin + tokens[i].begin, word.begin + tokens[i].end}, split.text);
     }
   }
 
   /// A token with its place in the original.
-  static LocatedToken placed(LocatedToken token, const ReadText& text) {
+  static LocatedToken located(LocatedToken token, const NormalizedText& text) {
     if (text.origins.empty()) return token;
     return {token.id, text.origins[token.begin].begin,
             text.origins[std::max(token.end, token.begin + 1) - 1].end};
   }
 
-  /// Without the space that the pre-tokenizer has put before the text: a line is then what was encoded.
+  /// Leaves out the space that the pre-tokenizer has put before the text, so that a line is decoded as it was.
   std::string decode_tokens(std::span<const int32_t> ids, const std::string* unknown) const override {
     std::string text = text_of(ids, unknown);
     if (pre_tokenizer_ && pre_tokenizer_->adds_space() && text.starts_with(' ')) text.erase(0, 1);
@@ -305,12 +305,13 @@ class JsonTokenizer final : public Tokenizer {
     return text;
   }
 
-  /// Before what follows a letter and is none. By all word patterns a word ends there: it has letters only at
-  /// its end, no pattern looks back, and none looks beyond a letter.
-  static size_t last_end_of_letters(std::string_view text, size_t most) {
+  /// The last position between a letter and a character that is not a letter. With every word pattern a word
+  /// ends there: a word has letters only at its end, no pattern looks behind the beginning of a word, and none
+  /// looks ahead past a letter.
+  static size_t last_end_of_letters(std::string_view text, size_t max_bytes) {
     size_t after = text.size();
-    bool letter_after = true;  // the text may go on with one
-    for (size_t place = std::min(most, text.size() - 1) + 1; place-- > 0;) {
+    bool letter_after = true;  // the text may continue with a letter
+    for (size_t place = std::min(max_bytes, text.size() - 1) + 1; place-- > 0;) {
       if ((static_cast<unsigned char>(text[place]) & 0xC0) == 0x80) continue;
       size_t next = place;
       const bool letter = is_letter(next_character(text, next));
@@ -321,10 +322,10 @@ class JsonTokenizer final : public Tokenizer {
     return 0;
   }
 
-  /// Before the space between two letters of ASCII: a word ends there, and the next one begins with the space
-  /// or after it.
-  static size_t last_space(std::string_view text, size_t most) {
-    for (size_t place = std::min(most, text.size() - 1); place > 0; --place)
+  /// The position of the last single space between two ASCII letters: a word ends there, and the next word
+  /// begins with the space or after it.
+  static size_t last_space(std::string_view text, size_t max_bytes) {
+    for (size_t place = std::min(max_bytes, text.size() - 1); place > 0; --place)
       if (text[place] == ' ' && is_ascii_letter(text[place - 1]) && place + 1 < text.size() &&
           is_ascii_letter(text[place + 1]))
         return place;

@@ -10,20 +10,22 @@ namespace sixfold {
 
 // Tokenizers of Hugging Face's tokenizers, as their tokenizer.json describes them. A text passes these stages:
 //
-//   added tokens    text/json/added_tokens.h    found in the text before anything else is done with it, or
-//   after normalizer      text/json/normalizers.h     Unicode forms, lower case, spaces, ... pre_tokenizer
-//   text/json/pre_tokenizers.h  the words that are segmented on their own model text/json/subword_models.h BPE,
-//   WordPiece or Unigram: the tokens of a word decoder         text/json/decoders.h        tokens to text
+//   added tokens   text/json/added_tokens.h    found in the text, or in the normalized text
+//   normalizer     text/json/normalizers.h     Unicode forms, lower case, spaces, ...
+//   pre_tokenizer  text/json/pre_tokenizers.h  splits a text into words, which are segmented on their own
+//   model          text/json/subword_models.h  BPE, WordPiece or Unigram: segments a word into tokens
+//   decoder        text/json/decoders.h        converts tokens to text
 //
-// Each stage has a table of the types that are supported. What is not in a table is refused by name. What a
-// post_processor puts around a text is read by `read_text_templates` (text/text_templates.h), since models add
-// it and not tokenizers. Texts are read as they are, as a whole, whatever side they are of.
+// Each stage has a table of the supported types; an error names a type that is not supported. The tokens that a
+// post_processor puts around a text are read by `read_text_templates` (text/text_templates.h), since they are
+// added by models and not by tokenizers. Texts are encoded as a whole, without `read_text`, for every
+// `TextSide`.
 //
 // An importer calls `load_hugging_face_tokenizer` with the text of tokenizer.json. Old folders without one have
 // other files, of which `bert_tokenizer_json` and `byte_level_tokenizer_json` (text/vocabulary_files.h) make
 // the text of one.
 
-/// What a tokenizer.json does not say, but the config of its model.
+/// Settings that are not in a tokenizer.json, but in the config of its model.
 struct TokenizerJsonSettings {
   int32_t bos = -1;  ///< id of the start token; -1: none
   int32_t eos = 0;   ///< id of the end token
@@ -34,9 +36,9 @@ struct TokenizerJsonSettings {
 
 /// The tokenizer of a tokenizer.json whose model has these settings. `origin` names the file in errors. Special
 /// tokens are control tokens: text becomes one of them only in `encode_with_special_tokens`. `unk` is the
-/// unknown token of the file, or the end token if nothing is unknown to it. What is strange but harmless, such
-/// as bytes without a token, is a warning. Throws an input error that names the key if the file is malformed or
-/// has a part that is not supported.
+/// unknown token of the file, or the end token if it has none. Harmless flaws, such as bytes without a token,
+/// are reported by a warning. Throws an input error that names the key if the file is malformed or has a part
+/// that is not supported.
 std::shared_ptr<const Tokenizer> load_hugging_face_tokenizer(std::string_view tokenizer_json,
                                                              const TokenizerJsonSettings& settings,
                                                              const std::string& origin);

@@ -15,7 +15,7 @@
 namespace sixfold {
 namespace {
 
-/// How the name of a tokenizer's file ends.
+/// The extension of a tokenizer's file, and the kind of its tokenizer.
 struct FileKind {
   std::string_view extension;
   TokenizerKind kind;
@@ -37,7 +37,7 @@ std::string_view extension(const Tokenizer& tokenizer) {
   return std::ranges::find(file_kinds, tokenizer.kind(), &FileKind::kind)->extension;
 }
 
-/// The kind of the tokenizers that options ask for.
+/// The kind of the tokenizers that are made for a kind in the options.
 TokenizerKind stored_kind(TokenizerKind kind) {
   const bool is_json = kind == TokenizerKind::byte_pairs || kind == TokenizerKind::wordpiece;
   return is_json ? TokenizerKind::tokenizer_json : kind;
@@ -151,7 +151,7 @@ std::filesystem::path find_file(const std::string& folder, const std::string& st
   std::filesystem::path found;
   for (const FileKind& kind : file_kinds) {
     const auto path = std::filesystem::path(folder) / (stem + std::string(kind.extension));
-    std::error_code unknown;  // a file that may not be seen is not there
+    std::error_code unknown;  // a file that is not accessible counts as missing
     if (!std::filesystem::exists(path, unknown)) continue;
     require(found.empty(), "{}: {} and {} both exist; remove the one that does not belong to the model", folder,
             found.filename().string(), path.filename().string());

@@ -79,7 +79,8 @@ std::string with_single_spaces(std::string_view text) {
   return result;
 }
 
-/// Whether a character, which is negative where the text is not valid UTF-8, is one of a kind.
+/// Whether a text contains a character for which `is_of_kind` is true. Ill-formed UTF-8 is passed as a negative
+/// number.
 static bool has_character(std::string_view text, bool (*is_of_kind)(UChar32 character)) {
   for (size_t position = 0; position < text.size();) {
     UChar32 character;

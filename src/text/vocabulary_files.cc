@@ -23,7 +23,7 @@ std::string_view take_line(std::string_view& text) {
 }
 
 /// The entries of those special tokens that a vocabulary has.
-json special_tokens(const json& vocabulary, std::initializer_list<const char*> names) {
+json special_token_entries(const json& vocabulary, std::initializer_list<const char*> names) {
   json added = json::array();
   for (const char* name : names)
     if (vocabulary.contains(name))
@@ -67,7 +67,7 @@ std::string bert_tokenizer_json(std::string_view vocab_txt, const BertVocabulary
                   {"strip_accents", nullptr},
                   {"lowercase", settings.do_lower_case}};
   if (settings.strip_accents) normalizer["strip_accents"] = *settings.strip_accents;
-  json added = special_tokens(vocabulary, {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"});
+  json added = special_token_entries(vocabulary, {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"});
   return file_of(std::move(added), std::move(normalizer), {{"type", "BertPreTokenizer"}},
                  {{"type", "WordPiece"}, {"prefix", "##"}, {"cleanup", true}},
                  {{"type", "WordPiece"},
@@ -96,7 +96,7 @@ std::string byte_level_tokenizer_json(std::string_view vocab_json, std::string_v
                         {"add_prefix_space", add_prefix_space},
                         {"trim_offsets", true},
                         {"use_regex", true}};
-  json added = special_tokens(vocabulary, {"<s>", "<pad>", "</s>", "<unk>", "<mask>", "<|endoftext|>"});
+  json added = special_token_entries(vocabulary, {"<s>", "<pad>", "</s>", "<unk>", "<mask>", "<|endoftext|>"});
   return file_of(std::move(added), nullptr, byte_level, byte_level,
                  {{"type", "BPE"}, {"vocab", std::move(vocabulary)}, {"merges", std::move(merges)}})
       .dump();

@@ -5,11 +5,11 @@
 
 namespace sixfold {
 
-// Folders that transformers wrote before it had tokenizer.json have the vocabulary in other files. These
-// functions make the text of the tokenizer.json that transformers makes of them, for
-// `load_hugging_face_tokenizer`, without a post_processor.
+// Old versions of transformers, which did not write tokenizer.json, kept the vocabulary in other files. These
+// functions convert them to a tokenizer.json for `load_hugging_face_tokenizer` as transformers does, without a
+// post_processor.
 
-/// What tokenizer_config.json says of a vocab.txt; the defaults are those of BertTokenizer.
+/// Settings in tokenizer_config.json for a vocab.txt; the defaults are those of BertTokenizer.
 struct BertVocabularySettings {
   bool do_lower_case = true;
   bool tokenize_chinese_chars = true;
@@ -17,13 +17,13 @@ struct BertVocabularySettings {
 };
 
 /// The tokenizer of a vocab.txt of BERT and DistilBERT, with a token on each line: of equal lines the last
-/// counts. [UNK], [CLS], [SEP], [PAD] and [MASK] are special, as far as it has them. Throws an input error that
-/// begins with `origin` if it has no [UNK], or a line is not UTF-8.
+/// counts. [UNK], [CLS], [SEP], [PAD] and [MASK] are special if the vocabulary has them. Throws an input error
+/// that begins with `origin` if it has no [UNK], or a line is not UTF-8.
 std::string bert_tokenizer_json(std::string_view vocab_txt, const BertVocabularySettings& settings,
                                 const std::string& origin);
 
 /// The tokenizer of a vocab.json and a merges.txt of GPT-2, RoBERTa and BART. RoBERTa's and BART's special
-/// tokens and <|endoftext|> are special, as far as the vocabulary has them. Throws an input error that begins
+/// tokens and <|endoftext|> are special if the vocabulary has them. Throws an input error that begins
 /// with `origin` if a file is malformed.
 std::string byte_level_tokenizer_json(std::string_view vocab_json, std::string_view merges_txt,
                                       bool add_prefix_space, const std::string& origin);

@@ -166,17 +166,17 @@ std::string build_whitespace_vocabulary(const TokenizerOptions& options, const s
 
   std::vector<std::string> tokens(reserved_tokens.begin(), reserved_tokens.end());
   tokens.insert(tokens.end(), options.user_defined_symbols.begin(), options.user_defined_symbols.end());
-  const size_t most = options.vocab_size == 0 ? tokens.size() + counts.size() : options.vocab_size;
-  require(tokens.size() <= most,
+  const size_t max_vocabulary = options.vocab_size == 0 ? tokens.size() + counts.size() : options.vocab_size;
+  require(tokens.size() <= max_vocabulary,
           "tokenizer.vocab_size is {}, but there are already {} special and user-defined tokens; increase it",
-          most, tokens.size());
+          max_vocabulary, tokens.size());
   for (const std::string& token : tokens) counts.erase(token);
 
   std::vector<std::pair<int64_t, std::string>> ranked;
   for (const auto& [token, count] : counts)
     if (count >= options.minimum_count) ranked.emplace_back(-count, token);
   std::sort(ranked.begin(), ranked.end());
-  if (ranked.size() > most - tokens.size()) ranked.resize(most - tokens.size());
+  if (ranked.size() > max_vocabulary - tokens.size()) ranked.resize(max_vocabulary - tokens.size());
 
   std::string vocabulary;
   for (const std::string& token : tokens) vocabulary += token + '\n';

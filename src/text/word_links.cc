@@ -17,8 +17,8 @@ std::string to_pharaoh(const WordLinks& links) {
   return text;
 }
 
-RatedLinks parse_word_links(std::string_view line, std::string_view where) {
-  RatedLinks links;
+GoldLinks parse_word_links(std::string_view line, std::string_view where) {
+  GoldLinks links;
   WordLinks all;
   for (const TextRange& range : word_ranges(line)) {
     const std::string_view text = line.substr(range.begin, range.end - range.begin);

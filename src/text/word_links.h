@@ -16,14 +16,14 @@ std::string to_pharaoh(const WordLinks& links);
 
 /// Links made by hand, of which some are sure and others possible (Och and Ney 2003, "A Systematic Comparison
 /// of Various Statistical Alignment Models").
-struct RatedLinks {
+struct GoldLinks {
   WordLinks sure;
   WordLinks possible;  ///< without the sure ones
 };
 
 /// Reads links in the Pharaoh format, in which "1p2" stands for a possible link. Throws an input error for
-/// anything else, and for links twice, that begins with `where`.
-RatedLinks parse_word_links(std::string_view line, std::string_view where);
+/// anything else, and for a repeated link, that begins with `where`.
+GoldLinks parse_word_links(std::string_view line, std::string_view where);
 
 /// Throws an input error that begins with `where` if a link leads beyond the words of a pair.
 void require_within(const WordLinks& links, size_t source_words, size_t target_words, std::string_view where);

@@ -20,11 +20,11 @@ SIXFOLD_API std::vector<TextRange> word_ranges(std::string_view text);
 /// `word_ranges(text).size()`
 size_t count_words(std::string_view text);
 
-/// The places at which a text has a word, beside no other characters of words (`is_within_words`); none if it
-/// also has it as a part of another word. O(n) for a short word.
+/// The positions at which `word` is a whole word of a text, with no other word character (`is_within_words`)
+/// beside it; none if the text also has it as a part of another word. Takes O(n) time for a short word.
 std::vector<size_t> places_of_word(std::string_view text, std::string_view word);
 
-/// Whether a text begins, or ends, with a character of words.
+/// Whether a text begins, or ends, with a word character.
 bool begins_within_word(std::string_view text);
 bool ends_within_word(std::string_view text);
 

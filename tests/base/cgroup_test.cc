@@ -45,7 +45,7 @@ class Machine {
   }
 
   std::optional<int64_t> memory_left() const { return memory_left_by_cgroups(root()); }
-  std::optional<double> processors_paid() const { return processors_paid_by_cgroups(root()); }
+  std::optional<double> processors_allowed() const { return processors_allowed_by_cgroups(root()); }
   std::string root() const { return root_.path(); }
 
  private:
@@ -64,7 +64,7 @@ TEST(Cgroup, LimitsNothingWhereThereIsNone) {
   EXPECT_EQ(machine.memory_left(), std::nullopt);
   machine.v2("", {{"memory.max", "max"}, {"memory.current", text(3)}, {"cpu.max", "max 100000"}});
   EXPECT_EQ(machine.memory_left(), std::nullopt);
-  EXPECT_EQ(machine.processors_paid(), std::nullopt);
+  EXPECT_EQ(machine.processors_allowed(), std::nullopt);
   EXPECT_EQ(available_memory(machine.root()), 8000000LL * 1024);
 }
 
@@ -94,10 +94,10 @@ TEST(Cgroup, TheTightestOfNestedGroupsCounts) {
   machine.v2("kubepods/pod1/box",
              {{"memory.max", text(300)}, {"memory.current", text(50)}, {"cpu.max", "max 100000"}});
   EXPECT_EQ(machine.memory_left(), 100 * mb);
-  EXPECT_EQ(machine.processors_paid(), 1.5);
+  EXPECT_EQ(machine.processors_allowed(), 1.5);
   machine.v2("kubepods/pod2", {{"memory.max", "1"}, {"cpu.max", "1 100000"}});  // somebody else's
   EXPECT_EQ(machine.memory_left(), 100 * mb);
-  EXPECT_EQ(machine.processors_paid(), 1.5);
+  EXPECT_EQ(machine.processors_allowed(), 1.5);
 }
 
 TEST(Cgroup, ReadsVersion1) {
@@ -110,14 +110,14 @@ TEST(Cgroup, ReadsVersion1) {
   machine.write(cpu + "cpu.cfs_quota_us", "-1\n");
   machine.write(cpu + "cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(machine.memory_left(), std::nullopt);
-  EXPECT_EQ(machine.processors_paid(), std::nullopt);
+  EXPECT_EQ(machine.processors_allowed(), std::nullopt);
   machine.write(memory + "docker/12ab/memory.limit_in_bytes", text(600));
   machine.write(memory + "docker/12ab/memory.usage_in_bytes", text(500));
   machine.write(memory + "docker/12ab/memory.stat", "inactive_file 1\ntotal_inactive_file " + text(200));
   machine.write(cpu + "docker/cpu.cfs_quota_us", "50000\n");
   machine.write(cpu + "docker/cpu.cfs_period_us", "20000\n");
   EXPECT_EQ(machine.memory_left(), 300 * mb);
-  EXPECT_EQ(machine.processors_paid(), 2.5);
+  EXPECT_EQ(machine.processors_allowed(), 2.5);
 }
 
 TEST(Cgroup, ReadsBothVersionsAtOnce) {
@@ -129,7 +129,7 @@ TEST(Cgroup, ReadsBothVersionsAtOnce) {
   machine.write("sys/fs/cgroup/memory/job/memory.usage_in_bytes", text(200));
   machine.write("sys/fs/cgroup/unified/job/cpu.max", "150000 100000\n");
   EXPECT_EQ(machine.memory_left(), 400 * mb);
-  EXPECT_EQ(machine.processors_paid(), 1.5);
+  EXPECT_EQ(machine.processors_allowed(), 1.5);
 }
 
 TEST(Cgroup, AContainerMaySeeItsOwnGroupAtTheTop) {
@@ -154,7 +154,7 @@ TEST(Cgroup, DamagedFilesLimitNothing) {
   machine.groups("\n:\n0\nab:cd\n0::/a\n");
   machine.v2("a", {{"memory.max", "many"}, {"memory.stat", "inactive_file"}, {"cpu.max", "5 0"}});
   EXPECT_EQ(machine.memory_left(), std::nullopt);
-  EXPECT_EQ(machine.processors_paid(), std::nullopt);
+  EXPECT_EQ(machine.processors_allowed(), std::nullopt);
 }
 
 TEST(AvailableThreads, AreNoMoreThanTheQuotaPaysFor) {
@@ -171,8 +171,8 @@ TEST(AvailableThreads, AreNoMoreThanTheQuotaPaysFor) {
   EXPECT_EQ(available_threads(machine.root()), all);
 }
 
-/// A group of its own below the top of a controller of version 1, where this process may make one. It is made
-/// only where the process is at the top itself: a group that somebody put it into is left alone.
+/// A control group below the root group of a controller of version 1, if this process may create one. It is
+/// created only if the process is in the root group: a group that somebody put the process into is not changed.
 class RealGroup {
  public:
   explicit RealGroup(const std::string& controller)
@@ -190,7 +190,7 @@ class RealGroup {
     std::ofstream stream(path_ / file);
     return made_ && stream && (stream << value << std::flush);
   }
-  /// What a process in the group ends with after `body`.
+  /// The exit status of a process in the group that calls `body`.
   template <class Body>
   int status_within(const Body& body) const {
     const pid_t child = ::fork();

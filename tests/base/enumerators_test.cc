@@ -33,7 +33,7 @@ TEST(Enumerators, AreCounted) {
   EXPECT_FALSE(is_enumerator<static_cast<Planet>(3)>());
 }
 
-/// `name_of_enum` and reading of options do not compile for an enum of which this is not so.
+/// `name_of_enum` and the reading of options do not compile for an enum with an enumerator that has no name.
 TEST(Enumerators, AreNamedOrRefused) {
   EXPECT_TRUE(all_are_named<Season>());
   EXPECT_FALSE(all_are_named<Planet>());

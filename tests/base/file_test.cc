@@ -59,7 +59,7 @@ TEST(File, ReadingErrorsNameThePath) {
   EXPECT_EQ(error_message([&] { MappedFile{directory}; }), directory + ": is a folder, not a file");
 }
 
-/// Nobody writes to this pipe: whoever waited for it would wait for ever.
+/// Nobody writes to this pipe: a reader that waited for data would wait for ever.
 TEST(File, FilesOfAFolderAreNoPipes) {
   const TemporaryFolder folder;
   const std::string pipe = folder / "pipe";
@@ -136,7 +136,7 @@ TEST(AtomicFile, ADeviceStaysOne) {
             std::string::npos);
 }
 
-TEST(AtomicFile, AFullDiskIsAnErrorOfTheWorldAndLeavesNothing) {
+TEST(AtomicFile, AFullDiskIsAnEnvironmentErrorAndLeavesNothing) {
   const TemporaryFolder folder;
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -169,7 +169,7 @@ TEST(AtomicDirectory, AppearsWhole) {
   EXPECT_EQ(folder.entries(), 1);
 }
 
-/// A file that somebody put beside ours, and a folder of ours' names, which are no files of ours.
+/// Unknown are a file that somebody else put into the folder, and a folder that has the name of a known file.
 TEST(AtomicDirectory, KeepsWhatItDoesNotKnow) {
   const TemporaryFolder folder;
   const std::string target = folder / "checkpoint";
@@ -212,7 +212,7 @@ TEST(AtomicDirectory, ReplacesNothingUnlessItKnowsWhat) {
   EXPECT_EQ(read_file(folder / "late/a"), "mine");
 }
 
-TEST(TemporaryName, IsToldFromNamesOfPeoples) {
+TEST(TemporaryName, IsDistinguishedFromOtherNames) {
   const TemporaryFolder folder;
   std::string temporary;
   {
@@ -243,7 +243,7 @@ TEST(AppendingFile, GoesOnBehindTheLastWholeLine) {
   EXPECT_EQ(read_file(path), "one\n");
 }
 
-/// What was written of a line when the disk was full must not become the beginning of the next.
+/// The part of a line that was written before the disk was full must not become the beginning of the next line.
 TEST(AppendingFile, BeginsALineAfterAFailure) {
   const TemporaryFolder folder;
   AppendingFile file(folder / "log");

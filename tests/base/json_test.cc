@@ -52,7 +52,7 @@ TEST(Json, ReadsLongListsOfObjectsInLinearTime) {
 }
 
 TEST(Json, RefusesTooManyValues) {
-  const JsonLimits limits{.most_values = 5};
+  const JsonLimits limits{.max_values = 5};
   EXPECT_NO_THROW(parse_json(R"({"a": [1, null], "b": "c"})", "a.json", limits));
   for (const char* text : {R"({"a": [1, null], "b": {"c": true}})", "[0, 0, 0, 0, 0]", "[[], [], [], [], []]"})
     EXPECT_EQ(error_message([&] { parse_json(text, "a.json", limits); }),

@@ -189,7 +189,7 @@ TEST(Options, ABoundMayBeExcluded) {
   EXPECT_EQ(above(0).describe(), "above 0");
   EXPECT_FALSE(above(0).contains(0));
   EXPECT_TRUE(above(0).contains(1e-300));
-  const Range share{.low = 0, .high = 1, .above = true};
+  const Range share{.low = 0, .high = 1, .excludes_low = true};
   EXPECT_EQ(share.describe(), "above 0 and at most 1");
   EXPECT_TRUE(share.contains(1));
 }

@@ -36,7 +36,7 @@ TEST(Subprocess, FailsWithItsProgram) {
             "'echo 123' printed more than 3 bytes and was ended");
 }
 
-/// Whether the process with the number in the file ends soon. One that nobody waits for is a zombie then.
+/// Whether the process whose number is in the file ends soon. It is then a zombie if nobody waits for it.
 bool ends(const std::string& file) {
   const std::string id = read_file(file), status = "/proc/" + id.substr(0, id.find('\n')) + "/status";
   for (int i = 0; i < 200; ++i) {
@@ -47,7 +47,7 @@ bool ends(const std::string& file) {
   return false;
 }
 
-/// What it has started ends with it, whether it runs too long, is stopped, or forgets it.
+/// The processes that the program has started end with it, whether it runs too long, is stopped, or ends first.
 TEST(Subprocess, LeavesNothingBehind) {
   const TemporaryFolder folder;
   const std::string child = folder / "child", start = "sleep 100 & echo $! > " + child + "; ";

@@ -139,12 +139,12 @@ constexpr bool sanitized = true;
 constexpr bool sanitized = false;
 #endif
 
-void limit(int resource, rlim_t most) {
-  const rlimit value{most, most};
+void limit(int resource, rlim_t max) {
+  const rlimit value{max, max};
   ASSERT_EQ(::setrlimit(resource, &value), 0);
 }
 
-/// Leaves this process no further thread. Root is not limited, and becomes somebody who is.
+/// Forbids this process to start more threads. The limit does not hold for root, which becomes another user.
 void forbid_threads() {
   limit(RLIMIT_NPROC, 1);
   ASSERT_TRUE(::getuid() != 0 || ::setuid(65534) == 0);
@@ -158,13 +158,14 @@ rlim_t address_space() {
   return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Makes a pool, works with it and ends the process: with 0 where that went well with at most so many threads.
-[[noreturn]] void use_pool(int wanted, int most) {
-  ThreadPool pool(wanted);
+/// Makes a pool, works with it and ends the process: with status 0 if that succeeded with at most
+/// `max_threads`.
+[[noreturn]] void use_pool(int requested, int max_threads) {
+  ThreadPool pool(requested);
   std::atomic<int> runs = 0;
   pool.run(100, [&](int64_t, int) { ++runs; });
-  const ThreadPool another(wanted);
-  std::_Exit(runs == 100 && pool.threads() >= 1 && pool.threads() <= most ? 0 : 1);
+  const ThreadPool another(requested);
+  std::_Exit(runs == 100 && pool.threads() >= 1 && pool.threads() <= max_threads ? 0 : 1);
 }
 
 TEST(ThreadPool, HasFewerThreadsWhereMemoryForTheirStacksEnds) {

@@ -124,9 +124,9 @@ TEST(Idx, ReadsImagesAndLabels) {
   EXPECT_TRUE(labels.next(values) && labels.next(values));
   EXPECT_EQ(values, Values{9});
   EXPECT_EQ(IdxFile(folder / "colours").size(), (ImageSize{1, 1, 3}));
-  EXPECT_TRUE(IdxFile::is_one(folder / "images"));
+  EXPECT_TRUE(IdxFile::has_magic(folder / "images"));
   write_file_atomically(folder / "text", "a.png\n");
-  EXPECT_FALSE(IdxFile::is_one(folder / "text"));
+  EXPECT_FALSE(IdxFile::has_magic(folder / "text"));
 }
 
 TEST(Idx, RefusesWhatIsDamaged) {

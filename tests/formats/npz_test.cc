@@ -27,7 +27,7 @@ TEST(Npz, ReadsWhatNumpyWrites) {
 
 class NpzErrors : public testing::Test {
  protected:
-  /// What the file is refused with once `from` in it has become `to`, of the same length.
+  /// The error message for the file after `from` in it was replaced by `to`, which has the same length.
   std::string refusal(const std::string& from, const std::string& to) {
     std::string bytes = read_file(arrays);
     const size_t place = bytes.find(from);

@@ -9,7 +9,7 @@
 
 namespace sixfold {
 
-/// What is said of the four quarters of an image.
+/// The captions for a bright square in each of the four quarters of an image.
 inline constexpr std::array<const char*, 4> quarter_captions = {
     "the light is at the top left", "top right of the picture", "below it is left", "right and below"};
 
@@ -21,8 +21,8 @@ inline Image quarter_image(int quarter) {
   return image;
 }
 
-/// Writes noisy images of quarters as NAME.images, the numbers of the quarters as NAME.labels, and what is said
-/// of them as NAME.captions; `name` includes the folder.
+/// Writes noisy images of quarters as NAME.images, the numbers of the quarters as NAME.labels, and their
+/// captions as NAME.captions; `name` includes the folder.
 inline void write_quarters(const std::string& name, uint32_t count, uint64_t seed) {
   RandomStream random(seed, 0);
   std::string pixels, labels, captions;

@@ -15,8 +15,7 @@ namespace {
 
 class Safetensors : public testing::Test {
  protected:
-  /// The message with which a file of that header and so many bytes of data is refused, without the file's
-  /// name.
+  /// The error message, without the file's name, for a file with that header and so many bytes of data.
   std::string refusal(const std::string& header, size_t data_bytes = 0) {
     const uint64_t length = header.size();
     std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);

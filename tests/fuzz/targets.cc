@@ -363,7 +363,7 @@ void markdown(Bytes bytes) {
 }
 /// What is read and written again stays the same.
 void word_links(Bytes bytes) {
-  const RatedLinks links = parse_word_links(text_of(bytes), "links");
+  const GoldLinks links = parse_word_links(text_of(bytes), "links");
   if (parse_word_links(to_pharaoh(links.sure), "links").sure != links.sure) __builtin_trap();
 }
 

@@ -9,7 +9,7 @@ namespace sixfold {
 namespace {
 
 TEST(WordLinks, AreReadAndWritten) {
-  const RatedLinks links = parse_word_links(" 0-1\t2p0 10-11 ", "gold:3");
+  const GoldLinks links = parse_word_links(" 0-1\t2p0 10-11 ", "gold:3");
   EXPECT_EQ(links.sure, (WordLinks{{0, 1}, {10, 11}}));
   EXPECT_EQ(links.possible, (WordLinks{{2, 0}}));
   EXPECT_EQ(to_pharaoh(links.sure), "0-1 10-11");

@@ -50,7 +50,7 @@ TEST(BleuTokenizers, NoneSplitsAtWhiteSpaceAlone) {
   EXPECT_EQ(tokens(" a,b \u00a0\x1c c. ", BleuTokenizer::none), "a,b c.");
 }
 
-/// The fault of sacreBLEU's ranges is ours: U+2603 is in one of them, and U+20000 in none.
+/// The error in sacreBLEU's ranges is reproduced: U+2603 is in one of them, and U+20000 in none.
 TEST(BleuTokenizers, ChineseIsCutIntoCharacters) {
   EXPECT_EQ(tokens("我有3.5个apple。", BleuTokenizer::chinese), "我 有 3.5 个 apple 。");
   EXPECT_EQ(tokens(" \u2603x\U00020000y", BleuTokenizer::chinese), "\u2603 x\U00020000y");

@@ -27,7 +27,7 @@ TEST(MetricTable, HasNamesAndExplanationsOfEach) {
 constexpr const char* equals_reference =
     R"sed(sed -E 's/.*"output":"(.*)","references":\["\1"\].*/1/;t;s/.*/0/')sed";
 
-/// What is summed by parts, as several processes do, gives what is summed at once; equal outputs score best.
+/// The sums of parts, as several processes compute them, give the score of all; equal outputs score best.
 TEST(MetricTable, ScoresSumsOfParts) {
   const std::vector<std::string> references{"yes", "no it is not", "yes", "may be so"},
       outputs{"yes", "no it was not", "may be so", "may be so"};

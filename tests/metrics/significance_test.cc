@@ -37,8 +37,8 @@ TEST(Welch, EqualsSciPy) {
   }
 }
 
-/// Student's distribution has a closed form for 2 degrees of freedom, which the sample without a spread leaves
-/// to the other: p = 1 - |t| / sqrt(2 + t^2).
+/// Student's distribution has a closed form for 2 degrees of freedom: p = 1 - |t| / sqrt(2 + t^2). These are
+/// the degrees of freedom of a sample of 3 numbers if the other sample has no variance.
 TEST(Welch, HasTheClosedFormOfTwoDegreesOfFreedom) {
   for (const double shift : {0.0, 0.1, 1.0, 5.0, 1000.0}) {
     const double t = shift / std::sqrt(1.0 / 3);  // 0, 1, 2 have variance 1
@@ -129,7 +129,7 @@ TEST(Randomization, EqualsSacreBleu) {
 /// The toy metric is a mean, so that scores can be written down.
 class Runs : public testing::Test {
  protected:
-  /// A run of which output i is `length(i)` letters too long.
+  /// A run whose output i is `length(i)` letters too long.
   template <class Length>
   SystemScore run(size_t outputs, const Length& length) {
     std::vector<std::string> texts, references;

@@ -130,8 +130,8 @@ TEST_F(ChatFormatTest, KnowsDefaultMessages) {
             "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.");
   for (const char* name : {"qwen3", "llama3", "llama3.2", "phi3", "phi4", "phi4-mini"})
     EXPECT_EQ(recognised(name).system, "") << name;
-  EXPECT_TRUE(recognised("llama3.2").names_today);
-  EXPECT_FALSE(recognised("llama3").names_today);
+  EXPECT_TRUE(recognised("llama3.2").inserts_date);
+  EXPECT_FALSE(recognised("llama3").inserts_date);
 }
 
 /// The golden script has compared what these templates write with the models' own.
@@ -245,7 +245,7 @@ TEST_F(ChatFormatTest, RecognisesOtherSpellings) {
   replace(llama, "{%- if strftime_now is defined %}", "{% if custom_tools is defined %}");
   replace(llama, "{%- if tools is not none %}", "{%- if builtin_tools is defined or tools is not none %}");
   EXPECT_EQ(format_of(llama), "llama3.1");
-  EXPECT_FALSE(recognise_chat(llama)->names_today);
+  EXPECT_FALSE(recognise_chat(llama)->inserts_date);
   replace(llama, "26 Jul 2024", "27 Jul 2024");
   EXPECT_EQ(format_of(llama), "none");
   std::string qwen = template_of("qwen3");

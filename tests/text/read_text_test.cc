@@ -21,7 +21,7 @@ TEST(ReadText, FoldsWhiteSpaceAndComposes) {
 
 /// The part of the original that each byte of the result stands for.
 std::vector<std::string> origins(const std::string& text) {
-  const ReadText read = locate_text(text, TextSide::source);
+  const NormalizedText read = locate_text(text, TextSide::source);
   EXPECT_EQ(read.text, read_text(text, TextSide::source));
   EXPECT_EQ(read.text.size(), read.origins.size());
   std::vector<std::string> parts;

@@ -5,13 +5,13 @@
 
 namespace sixfold {
 
-/// Sentences that stand in one paragraph, with a space between each two except in Japanese.
+/// The sentences of one paragraph. They are separated by spaces, except in Japanese.
 struct SentenceCase {
   std::string_view language;
   std::vector<std::string> sentences;
 };
 
-/// What makes it hard to tell where a sentence ends, a case for each kind.
+/// Cases in which the end of a sentence is hard to find, one for each kind of difficulty.
 inline const std::vector<SentenceCase> sentence_cases{
     {"en", {"The rain stopped.", "We went out."}},
     {"en", {"Where is the key?", "It lies under the mat."}},

@@ -36,7 +36,7 @@ TEST(Sentences, OfScriptsWithoutSpacesGetSomeWhereTheTranslationNeedsThem) {
   EXPECT_EQ(join_sentences(split, {"狗睡觉。", "猫跑。"}), "狗睡觉。猫跑。");
 }
 
-/// How many cases of a language there are, and how many come out as they should.
+/// The number of cases of a language, and the number of those that are split correctly.
 std::pair<int, int> share(std::string_view language) {
   const SentenceSplitter splitter{std::string(language)};
   int cases = 0, right = 0;

@@ -25,7 +25,7 @@ json byte_pairs(const std::vector<std::string>& text, int size) {
   return json::parse(train_byte_pairs(options_of(TokenizerKind::byte_pairs, size), {text_reader(text)}));
 }
 
-/// Merges as their definition says: all pairs are counted anew for each.
+/// Merges by the definition of BPE: all pairs are counted again before each merge.
 std::vector<Pair> merges_by_definition(const std::vector<std::string>& words, const json& vocabulary,
                                        size_t count) {
   std::vector<std::vector<std::string>> tokens;

@@ -32,7 +32,7 @@ std::vector<std::shared_ptr<const Tokenizer>> tokenizers() {
   return all;
 }
 
-/// Letters, marks, numbers, signs and all kinds of white space, in an order in which everything meets.
+/// Letters, marks, numbers, symbols and all kinds of white space, in an order with every pair of neighbours.
 std::string odd_text(uint64_t seed, int length) {
   const std::vector<std::string> parts{
       "a",      "b",          "S",       "s",          "'",      "'s",           "'ll",
@@ -318,7 +318,7 @@ TEST(TokenizerJson, NamesWhatIsNotSupported) {
   expect(error("bert_cased", [](json& t) { t["added_tokens"][0]["id"] = 2'000'000'000; }), "but only");
 }
 
-/// A stranger's rules can't fill the memory.
+/// The rules of an untrusted file can't exhaust the memory.
 TEST(TokenizerJson, RulesCannotMakeATextLongWithoutBound) {
   json tokenizer = golden("bert_cased")["tokenizer"];
   const json twice{{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(100, 'a')}};

@@ -47,7 +47,7 @@ ChatSettings chat_of_template(const std::string& jinja, const Tokenizer& tokeniz
   if (found->starts != starts_texts)
     return refuse(found->starts ? "puts the start token before a text, and the tokenizer none"
                                 : "puts no start token before a text, but the tokenizer does");
-  if (found->names_today)
+  if (found->inserts_date)
     notes.warn("{}: the chat template writes today's date; conversations have the one that it names otherwise",
                origin);
   return {.format = std::string(found->format->name), .system = found->system};

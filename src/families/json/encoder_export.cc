@@ -114,16 +114,16 @@ ordered_json config_json(const ModelConfig& c, const EncoderKind& kind, EncoderH
                     {kind.d_ff, c.d_ff},
                     {kind.layers, c.encoder_layers},
                     {kind.activation, causal_activation_name(c.activation)},
-                    {kind.dropout, as_written(c.dropout)},
-                    {kind.attention_dropout, as_written(c.attention_dropout)},
+                    {kind.dropout, shortest_decimal(c.dropout)},
+                    {kind.attention_dropout, shortest_decimal(c.attention_dropout)},
                     {"max_position_embeddings", c.max_positions + rows_before},
                     {"tie_word_embeddings", head != EncoderHead::masks || c.shares_output()},
                     {"dtype", "float32"}};
   keys["pad_token_id"] = pad >= 0 ? ordered_json(pad) : ordered_json();
-  if (kind.norm_epsilon == 0) keys["layer_norm_eps"] = as_written(c.norm_epsilon);
+  if (kind.norm_epsilon == 0) keys["layer_norm_eps"] = shortest_decimal(c.norm_epsilon);
   if (kind.default_token_types > 0) keys["type_vocab_size"] = c.token_types;
   if (kind.head_dropouts)
-    for (const char* key : kind.head_dropouts()) keys[key] = as_written(c.dropout);
+    for (const char* key : kind.head_dropouts()) keys[key] = shortest_decimal(c.dropout);
   if (kind.positions_after_pad) keys["bos_token_id"] = c.bos, keys["eos_token_id"] = c.eos;
   if (head == EncoderHead::labels) write_labels(labels_of(c), keys);
   return keys;

@@ -133,9 +133,9 @@ nlohmann::ordered_json generation_json(const ModelConfig& c, int pad) {
   if (!rules.begin_suppress_tokens.empty()) json["begin_suppress_tokens"] = rules.begin_suppress_tokens;
   if (rules.forced_first_token >= 0) json["forced_bos_token_id"] = rules.forced_first_token;
   if (rules.no_repeat_ngram > 0) json["no_repeat_ngram_size"] = rules.no_repeat_ngram;
-  if (rules.repetition_penalty != 1) json["repetition_penalty"] = as_written(rules.repetition_penalty);
+  if (rules.repetition_penalty != 1) json["repetition_penalty"] = shortest_decimal(rules.repetition_penalty);
   if (rules.renormalize_logits) json["renormalize_logits"] = true;
-  json["length_penalty"] = as_written(rules.length_penalty);
+  json["length_penalty"] = shortest_decimal(rules.length_penalty);
   return json;
 }
 

@@ -159,18 +159,18 @@ Exported write_llama_like(const ExportSource& source, const std::string& folder,
                               {"num_hidden_layers", c.decoder_layers},
                               {"max_position_embeddings", c.context_tokens},
                               {"hidden_act", causal_activation_name(c.activation)},
-                              {"rms_norm_eps", as_written(c.norm_epsilon)},
-                              {"rope_theta", as_written(c.rotary_base)},
+                              {"rms_norm_eps", shortest_decimal(c.norm_epsilon)},
+                              {"rope_theta", shortest_decimal(c.rotary_base)},
                               {"rope_parameters", rope_json(c)}};
   if (kind.biases == AttentionBiases::as_config_says) keys["attention_bias"] = c.attention_bias;
   if (!kind.fused) keys["mlp_bias"] = c.feed_forward_bias;
   if (kind.fused) {
-    keys["resid_pdrop"] = as_written(c.dropout);
+    keys["resid_pdrop"] = shortest_decimal(c.dropout);
     keys["pad_token_id"] = c.eos;  // the default is an id of the vocabulary of Phi-3
     keys["original_max_position_embeddings"] = c.context_tokens;
   }
   write_window(c, kind, keys);
-  keys["attention_dropout"] = as_written(c.attention_dropout);
+  keys["attention_dropout"] = shortest_decimal(c.attention_dropout);
   return write_causal(source, folder, kind.class_name, {c, llama_rules(kind, biases)}, keys);
 }
 

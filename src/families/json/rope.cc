@@ -142,28 +142,28 @@ nlohmann::ordered_json rope_json(const ModelConfig& c) {
   const std::string type = s.kind == RotaryScalingKind::none      ? "default"
                            : s.kind == RotaryScalingKind::factors ? "longrope"
                                                                   : std::string(name_of_enum(s.kind));
-  nlohmann::ordered_json rope{{"rope_type", type}, {"rope_theta", as_written(c.rotary_base)}};
+  nlohmann::ordered_json rope{{"rope_type", type}, {"rope_theta", shortest_decimal(c.rotary_base)}};
   if (c.rotary_features > 0)
     rope["partial_rotary_factor"] = static_cast<double>(c.rotary_features) / c.key_width();
   if (s.kind == RotaryScalingKind::none) return rope;
   if (s.kind == RotaryScalingKind::factors) {
-    for (const float factor : s.factors) rope["short_factor"].push_back(as_written(factor));
+    for (const float factor : s.factors) rope["short_factor"].push_back(shortest_decimal(factor));
     rope["long_factor"] = rope["short_factor"];
     rope["original_max_position_embeddings"] = c.context_tokens;
-    rope["attention_factor"] = as_written(s.magnitude);
+    rope["attention_factor"] = shortest_decimal(s.magnitude);
     return rope;
   }
-  rope["factor"] = as_written(s.factor);
+  rope["factor"] = shortest_decimal(s.factor);
   if (s.kind == RotaryScalingKind::linear) return rope;
   rope["original_max_position_embeddings"] = s.original_context;
   if (s.kind == RotaryScalingKind::llama3) {
-    rope["low_freq_factor"] = as_written(s.low);
-    rope["high_freq_factor"] = as_written(s.high);
+    rope["low_freq_factor"] = shortest_decimal(s.low);
+    rope["high_freq_factor"] = shortest_decimal(s.high);
   } else {
-    rope["beta_slow"] = as_written(s.low);
-    rope["beta_fast"] = as_written(s.high);
+    rope["beta_slow"] = shortest_decimal(s.low);
+    rope["beta_fast"] = shortest_decimal(s.high);
     rope["truncate"] = s.whole_features;
-    rope["attention_factor"] = as_written(s.magnitude);
+    rope["attention_factor"] = shortest_decimal(s.magnitude);
   }
   return rope;
 }

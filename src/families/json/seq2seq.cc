@@ -124,9 +124,9 @@ ordered_json seq2seq_keys(const Architecture& a) {
           {"activation_function", causal_activation_name(a.activation)},
           {"scale_embedding", a.embedding_scale},
           {"tie_word_embeddings", a.tied_embeddings == TiedEmbeddings::all},
-          {"dropout", as_written(a.dropout)},
-          {"attention_dropout", as_written(a.attention_dropout)},
-          {"activation_dropout", as_written(a.activation_dropout)}};
+          {"dropout", shortest_decimal(a.dropout)},
+          {"attention_dropout", shortest_decimal(a.attention_dropout)},
+          {"activation_dropout", shortest_decimal(a.activation_dropout)}};
 }
 
 NameRules seq2seq_embedding_rules(const Architecture& a) {

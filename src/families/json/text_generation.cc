@@ -47,12 +47,12 @@ float number_in(const JsonKeys& keys, const char* key, double default_value, con
 DrawOptions draw_options(const JsonKeys& keys, bool samples) {
   constexpr double max_value = 1e6;
   DrawOptions draw{.repetition_penalty =
-                       number_in(keys, "repetition_penalty", 1, {.low = 0, .high = max_value, .above = true}),
+                       number_in(keys, "repetition_penalty", 1, {.low = 0, .high = max_value, .excludes_low = true}),
                    .temperature = 0};
   if (!samples) return draw;
-  draw.temperature = number_in(keys, "temperature", 1, {.low = 0, .high = max_value, .above = true});
+  draw.temperature = number_in(keys, "temperature", 1, {.low = 0, .high = max_value, .excludes_low = true});
   draw.top_k = keys.count("top_k", default_top_k);
-  draw.top_p = number_in(keys, "top_p", 1, {.low = 0, .high = 1, .above = true});
+  draw.top_p = number_in(keys, "top_p", 1, {.low = 0, .high = 1, .excludes_low = true});
   draw.min_p = number_in(keys, "min_p", 0, from_to_below(0, 1));
   return draw;
 }
@@ -184,21 +184,21 @@ ordered_json text_generation_json(const ModelConfig& c) {
   ordered_json json{{"bos_token_id", c.decoder_start_token}, {"eos_token_id", end_tokens_json(c)}};
   json["do_sample"] = draw.temperature > 0;
   if (draw.temperature > 0) {
-    json["temperature"] = as_written(draw.temperature);
+    json["temperature"] = shortest_decimal(draw.temperature);
     json["top_k"] = draw.top_k;
-    json["top_p"] = as_written(draw.top_p);
-    if (draw.min_p > 0) json["min_p"] = as_written(draw.min_p);
+    json["top_p"] = shortest_decimal(draw.top_p);
+    if (draw.min_p > 0) json["min_p"] = shortest_decimal(draw.min_p);
   }
   if (settings.beam_size > 0) {
     json["num_beams"] = settings.beam_size;
-    json["length_penalty"] = as_written(rules.length_penalty);
+    json["length_penalty"] = shortest_decimal(rules.length_penalty);
     json["early_stopping"] = early_stopping_json(rules);
     if (rules.renormalize_logits) json["renormalize_logits"] = true;
   }
   for (const std::vector<int>& phrase : rules.suppress_phrases) json["bad_words_ids"].push_back(phrase);
   if (!rules.suppress_tokens.empty()) json["suppress_tokens"] = rules.suppress_tokens;
   if (!rules.begin_suppress_tokens.empty()) json["begin_suppress_tokens"] = rules.begin_suppress_tokens;
-  if (rules.repetition_penalty != 1) json["repetition_penalty"] = as_written(rules.repetition_penalty);
+  if (rules.repetition_penalty != 1) json["repetition_penalty"] = shortest_decimal(rules.repetition_penalty);
   if (rules.no_repeat_ngram > 0) json["no_repeat_ngram_size"] = rules.no_repeat_ngram;
   if (rules.max_new_tokens > 0) json["max_new_tokens"] = rules.max_new_tokens;
   if (settings.max_length > 0) json["max_length"] = settings.max_length;

@@ -28,7 +28,7 @@ void add_model_argument(CLI::App& command, std::string& folder) {
 }
 
 void GenerationOverrides::add_options(CLI::App& command) {
-  add_override_options(command, OptionVisitor::Walk(values_), given_,
+  add_override_options(command, OptionVisitor::AnyOptions(values_), given_,
                        {.except = {"beam_size", "start_before_text", "alignment_layer"},
                         .flags = {{"max_new_tokens", "--max-length"}, {"min_new_tokens", "--min-length"}}});
 }
@@ -45,7 +45,7 @@ std::optional<GenerationConfig> GenerationOverrides::over(const GenerationConfig
 }
 
 void add_runtime_options(CLI::App& command, RuntimeOptions& runtime) {
-  add_field_options(command, OptionVisitor::Walk(runtime), {.only = {"precision"}});
+  add_field_options(command, OptionVisitor::AnyOptions(runtime), {.only = {"precision"}});
   add_threads_option(command, runtime.threads);
 }
 

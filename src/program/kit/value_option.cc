@@ -88,7 +88,7 @@ class FieldAdder final : public OptionVisitor {
                        });
     return false;
   }
-  void visit_group(std::string_view /*name*/, Walk options, std::string_view /*help*/) override {
+  void visit_group(std::string_view /*name*/, AnyOptions options, std::string_view /*help*/) override {
     options(*this);
   }
 
@@ -104,12 +104,12 @@ CLI::Option* add_value_option(CLI::App& command, const std::string& flags, Optio
   return add_checked_option(command, flags, value, help, range, {});
 }
 
-void add_field_options(CLI::App& command, OptionVisitor::Walk options, const FieldChoice& choice) {
+void add_field_options(CLI::App& command, OptionVisitor::AnyOptions options, const FieldChoice& choice) {
   FieldAdder adder(command, choice, nullptr);
   options(adder);
 }
 
-void add_override_options(CLI::App& command, OptionVisitor::Walk settings, OptionNode& given,
+void add_override_options(CLI::App& command, OptionVisitor::AnyOptions settings, OptionNode& given,
                           const FieldChoice& choice) {
   given.kind = OptionNode::Kind::map;
   FieldAdder adder(command, choice, &given);

@@ -37,10 +37,10 @@ struct FieldChoice {
 
 /// Adds an option for each field of a struct, with its text and range: --max-tokens for max_tokens. The struct
 /// outlives the command.
-void add_field_options(CLI::App& command, OptionVisitor::Walk options, const FieldChoice& choice = {});
+void add_field_options(CLI::App& command, OptionVisitor::AnyOptions options, const FieldChoice& choice = {});
 /// The same for settings that are stored with a model: `given` gets those that were given, a map that
 /// `read_options` reads over the model's own.
-void add_override_options(CLI::App& command, OptionVisitor::Walk settings, OptionNode& given,
+void add_override_options(CLI::App& command, OptionVisitor::AnyOptions settings, OptionNode& given,
                           const FieldChoice& choice = {});
 
 }  // namespace sixfold::cli

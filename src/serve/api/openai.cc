@@ -49,7 +49,7 @@ void read_options(Service& service, const Fields& fields, Completion& wanted) {
   options.max_tokens = 16;  // as OpenAI's
   const ServiceOptions& limits = service.options();
   const bool shows_prompt = wanted.echo && fields.has("logprobs");  // which may be all that is wanted
-  fields.read(OptionVisitor::Walk(options),
+  fields.read(OptionVisitor::AnyOptions(options),
               {{.option = "max_tokens", .range = between(shows_prompt ? 0 : 1, limits.most_new_tokens)},
                {.option = "likeliest", .field = "logprobs", .range = between(0, most_log_probs)}});
   options.prompt_tokens = shows_prompt;
@@ -103,7 +103,7 @@ void read_drawing(Service& service, const Fields& fields, GenerateOptions& optio
   // Without a seed, clients expect another text each time.
   options.seed = service.next_seed();
   const ServiceOptions& limits = service.options();
-  fields.read(OptionVisitor::Walk(options),
+  fields.read(OptionVisitor::AnyOptions(options),
               {{.option = "min_tokens"},
                {.option = "temperature", .range = between(0, 2)},
                {.option = "top_k"},

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr JsonLimits body_limits{.deepest = 16, .most_values = 100'000};
+constexpr JsonLimits body_limits{.max_depth = 16, .max_values = 100'000};
 
 [[noreturn]] void refuse(std::string_view name, std::string_view what) {
   throw HttpError(400, fmt::format("\"{}\" must be {}.", name, what));
@@ -253,7 +253,7 @@ class FieldReader final : public OptionVisitor {
     }
     return true;
   }
-  void visit_group(std::string_view /*name*/, Walk options, std::string_view /*help*/) override {
+  void visit_group(std::string_view /*name*/, AnyOptions options, std::string_view /*help*/) override {
     options(*this);
   }
 
@@ -263,7 +263,7 @@ class FieldReader final : public OptionVisitor {
 
 }  // namespace
 
-void Fields::read(OptionVisitor::Walk options, std::initializer_list<OptionField> fields) const {
+void Fields::read(OptionVisitor::AnyOptions options, std::initializer_list<OptionField> fields) const {
   const FieldReader::Find find_field = [this](std::string_view name) { return find(name); };
   FieldReader reader(fields, find_field);
   options(reader);

@@ -54,7 +54,7 @@ class Fields {
   /// The fields of an object; nothing if the field is absent. Not in a form.
   std::optional<Fields> object(std::string_view name) const;
   /// Sets options of a struct that the request has as fields. A value is read as that of a config.
-  void read(OptionVisitor::Walk options, std::initializer_list<OptionField> fields) const;
+  void read(OptionVisitor::AnyOptions options, std::initializer_list<OptionField> fields) const;
   /// Fields that have no meaning here, and are not refused.
   void ignore(std::initializer_list<std::string_view> names) const;
   /// The first field, in the order of names, that no other function has asked for: it would silently change

@@ -72,7 +72,7 @@ void add_caption(CLI::App& app) {
       ->capture_default_str();
   add_text_output_option(command, settings->output);
   command.add_flag("--json", settings->json, "write a JSON object on each line, with scores");
-  add_field_options(command, OptionVisitor::Walk(settings->options));
+  add_field_options(command, OptionVisitor::AnyOptions(settings->options));
   settings->generation.add_options(command);
   add_runtime_options(command, settings->runtime);
   command.footer(

@@ -250,7 +250,7 @@ void add_generate(CLI::App& app) {
       ->type_name("FILE");
   add_text_output_option(command, settings->output);
   add_invalid_utf8_option(command, settings->invalid);
-  add_field_options(command, OptionVisitor::Walk(settings->options),
+  add_field_options(command, OptionVisitor::AnyOptions(settings->options),
                     {.except = {"likeliest"},
                      .flags = {{"samples", "-n,--samples"}},
                      .ranges = {{"max_tokens", between(1, 1 << 24)}}});

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr JsonLimits limits{.deepest = 8, .most_values = 100'000};
+constexpr JsonLimits limits{.max_depth = 8, .max_values = 100'000};
 
 /// The text of a value; `where` names it in errors.
 std::string text_of(const json& value, const std::string& where) {

@@ -73,7 +73,7 @@ void add_fill(CLI::App& app) {
   add_text_options(command, settings->text);
   CLI::Option* json = command.add_flag(
       "--json", settings->json, "write a JSON object on each line, with the likeliest tokens of each mask");
-  add_field_options(command, OptionVisitor::Walk(settings->options));
+  add_field_options(command, OptionVisitor::AnyOptions(settings->options));
   command.get_option("--candidates")->needs(json);
   add_runtime_options(command, settings->runtime);
   command.footer(

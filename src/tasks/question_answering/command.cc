@@ -139,7 +139,7 @@ void add_answer(CLI::App& app) {
   add_text_options(command, settings->text);
   command.add_flag("--json", settings->json,
                    "write a JSON object on each line, with the place of the answer in bytes");
-  add_field_options(command, OptionVisitor::Walk(settings->options));
+  add_field_options(command, OptionVisitor::AnyOptions(settings->options));
   add_runtime_options(command, settings->runtime);
   command.footer(
       "A line of the input is a text, a tab and a question; a right answer after another tab is ignored. The "

@@ -5,7 +5,7 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t longest_token = 1024;  // bytes of an added token
+constexpr size_t max_added_token_bytes = 1024;
 
 bool is_word_at(std::string_view text, size_t place) {
   return place < text.size() && is_word_character(next_character(text, place));
@@ -20,7 +20,7 @@ size_t before(std::string_view text, size_t end) {
 
 bool is_space_at(std::string_view text, size_t place) { return is_white_space(next_character(text, place)); }
 
-/// Whether a token at [begin, end) is beside no other characters of words.
+/// Whether there is no word character directly before or after [begin, end).
 bool stands_alone(std::string_view text, size_t begin, size_t end) {
   return (begin == 0 || !is_word_at(text, before(text, begin))) && !is_word_at(text, end);
 }
@@ -38,8 +38,9 @@ std::vector<AddedToken> read_added_tokens(const JsonStage& json) {
                      .lstrip = entry.flag("lstrip", false),
                      .rstrip = entry.flag("rstrip", false),
                      .normalized = entry.flag("normalized", false)};
-    if (token.text.size() > longest_token)
-      entry.refuse(fmt::format("the token has {} bytes; it may have {}", token.text.size(), longest_token));
+    if (token.text.size() > max_added_token_bytes)
+      entry.refuse(
+          fmt::format("the token has {} bytes; it may have {}", token.text.size(), max_added_token_bytes));
     if (!token.text.empty()) tokens.push_back(std::move(token));
   }
   return tokens;
@@ -77,7 +78,8 @@ std::vector<TextPart> AddedTokenFinder::parts(std::string_view text, bool finds_
     }
     size_t begin = at, end = at + length;
     if (token->special && !is_special(begin, end)) {
-      at = finds_special ? at + 1 : end;  // another may begin within what is only partly plain text
+      at = finds_special ? at + 1
+                         : end;  // another token may begin within this one, which is only partly plain text
       continue;
     }
     at = end;

@@ -16,7 +16,7 @@ struct AddedToken {
   int32_t id = 0;
   std::string text;
   bool special = false;                 ///< a control token
-  bool single_word = false;             ///< found only where no word goes on beside it
+  bool single_word = false;             ///< found only if no word character is beside it
   bool lstrip = false, rstrip = false;  ///< takes the white space before it, or after it
   bool normalized = false;              ///< looked for in the normalized text
 };

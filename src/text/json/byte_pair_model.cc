@@ -19,7 +19,7 @@ class BytePairModel : public SubwordModel {
         ignores_merges_(json.flag("ignore_merges", false)),
         fuses_unknown_(json.flag("fuse_unk", false)),
         byte_fallback_(json.flag("byte_fallback", false)),
-        states_(static_cast<size_t>(settings.size)) {
+        reached_states_(static_cast<size_t>(settings.size)) {
     for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
       if (!json.text_or(key, "").empty()) json.refuse(fmt::format("'{}' is not supported", key));
     if (json.has("dropout") && json.at("dropout") != 0.0) json.refuse("'dropout' is not supported");
@@ -68,7 +68,7 @@ class BytePairModel : public SubwordModel {
       if (a == ids.end() || b == ids.end() || both == ids.end())
         json.refuse(
             fmt::format("'merges': '{}' and '{}' or what they merge to is not in the vocabulary", left, right));
-      if (std::max({a->second, b->second, both->second}) < std::ssize(states_))
+      if (std::max({a->second, b->second, both->second}) < std::ssize(reached_states_))
         merges_.add(a->second, b->second, both->second);
     }
   }
@@ -98,10 +98,10 @@ class BytePairModel : public SubwordModel {
                   json.where(), missing, first);
   }
 
-  /// Whether merging the characters of a token's text gives this token. It is found out when first asked for.
+  /// Whether merging the characters of a token's text gives this token. The result of the first call is kept.
   bool is_reached(std::string_view word, int32_t id) const {
     if (ignores_merges_) return true;
-    std::atomic<uint8_t>& state = states_[static_cast<size_t>(id)];
+    std::atomic<uint8_t>& state = reached_states_[static_cast<size_t>(id)];
     if (const uint8_t known = state.load(std::memory_order_relaxed)) return known == 1;
     std::vector<LocatedToken> tokens;
     segment(word, tokens);
@@ -154,7 +154,7 @@ class BytePairModel : public SubwordModel {
   Merges merges_;
   std::array<int32_t, 256> bytes_{};
   mutable std::vector<std::atomic<uint8_t>>
-      states_;  // of each token: 1 if `is_reached`, 2 if not, 0 if not known
+      reached_states_;  // of each token: 1 if `is_reached`, 2 if not, 0 if not yet computed
 };
 
 }  // namespace

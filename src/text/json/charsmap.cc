@@ -52,10 +52,10 @@ Charsmap::Charsmap(std::string_view base64_text, const std::string& where) {
   replacements_ = bytes->substr(4 + size);
   if (first_invalid_utf8(replacements_)) refuse("has replacements that are not UTF-8");
   replacements_ += '\0';
-  constexpr size_t longest = 1024;  // the longest of Unicode have some 30 bytes
+  constexpr size_t max_bytes = 1024;  // the longest replacements of Unicode have about 30 bytes
   for (size_t begin = 0, end; begin < replacements_.size(); begin = end + 1) {
     end = replacements_.find('\0', begin);
-    if (end - begin > longest) refuse("has a replacement of more than 1024 bytes");
+    if (end - begin > max_bytes) refuse("has a replacement of more than 1024 bytes");
   }
 }
 
@@ -87,8 +87,8 @@ void Charsmap::put(TextEdit& edit, std::string_view text, size_t begin, size_t e
 }
 
 void Charsmap::put_cluster(TextEdit& edit, std::string_view text, size_t begin, size_t end) const {
-  constexpr size_t longest_whole = 5;
-  if (end - begin <= longest_whole)
+  constexpr size_t max_cluster_bytes = 5;  // of clusters that are replaced as a whole
+  if (end - begin <= max_cluster_bytes)
     if (const char* const found = find(text.substr(begin, end - begin))) return edit.put(found, begin, end);
   for (size_t next = begin; begin < end; begin = next) {
     next_character(text, next);
@@ -96,9 +96,9 @@ void Charsmap::put_cluster(TextEdit& edit, std::string_view text, size_t begin, 
   }
 }
 
-/// ASCII characters beside others of ASCII are clusters, except "\r\n". The others are looked at in runs, with
-/// a character of ASCII at both ends.
-void Charsmap::apply(ReadText& read) const {
+/// An ASCII character before another one is a cluster by itself, except "\r\n". ICU finds the clusters in runs
+/// of other characters, which include the ASCII characters at both ends.
+void Charsmap::apply(NormalizedText& read) const {
   const std::string_view text = read.text;
   TextEdit edit(read);
   for (size_t begin = 0; begin < text.size();) {
@@ -110,8 +110,7 @@ void Charsmap::apply(ReadText& read) const {
       continue;
     }
     while (end < text.size() && !is_ascii(text[end])) ++end;
-    if (end < text.size())
-      ++end;  // may belong to the cluster before it, but no character after it does so unseen
+    if (end < text.size()) ++end;  // this ASCII character may belong to the cluster before it
     UErrorCode failed = U_ZERO_ERROR;
     UText run = UTEXT_INITIALIZER;
     utext_openUTF8(&run, text.data() + begin, static_cast<int64_t>(end - begin), &failed);

@@ -16,13 +16,13 @@ class Charsmap {
   /// Throws an input error that begins with `where` if the text is not base64 or the map is malformed.
   Charsmap(std::string_view base64_text, const std::string& where);
 
-  /// Changes a text as Hugging Face's tokenizers does, by grapheme clusters: of a cluster of less than six
-  /// bytes the shortest beginning that the map has decides for all of it; of longer ones each character is
-  /// replaced by itself. (SentencePiece takes the longest beginning.) Takes linear time.
-  void apply(ReadText& text) const;
+  /// Changes a text as Hugging Face's tokenizers does, by grapheme clusters: a cluster of less than six
+  /// bytes is replaced as a whole, by the replacement of its shortest prefix in the map; in longer clusters
+  /// each character is replaced by itself. (SentencePiece takes the longest prefix.) Takes linear time.
+  void apply(NormalizedText& text) const;
 
  private:
-  /// What replaces the shortest beginning of `part` that the map has; null if it has none.
+  /// The replacement of the shortest prefix of `part` that is in the map; null if there is none.
   const char* find(std::string_view part) const;
   void put(class TextEdit& edit, std::string_view text, size_t begin, size_t end) const;
   void put_cluster(class TextEdit& edit, std::string_view text, size_t begin, size_t end) const;

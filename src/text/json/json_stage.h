@@ -37,14 +37,16 @@ class JsonStage {
     if (value.size() > 256) refuse(fmt::format("'{}' has {} bytes; it may have 256", key, value.size()));
     return value;
   }
-  std::string text_or(const char* key, const char* usual) const { return has(key) ? text(key) : usual; }
-  bool flag(const char* key, bool usual) const {
-    if (!has(key)) return usual;
+  std::string text_or(const char* key, const char* default_value) const {
+    return has(key) ? text(key) : default_value;
+  }
+  bool flag(const char* key, bool default_value) const {
+    if (!has(key)) return default_value;
     if (!value_[key].is_boolean()) refuse(fmt::format("'{}' is neither true nor false", key));
     return value_[key].get<bool>();
   }
-  int64_t number(const char* key, int64_t least, int64_t most) const {
-    return whole_number(at(key), fmt::format("{}: '{}'", where_, key), least, most);
+  int64_t number(const char* key, int64_t min, int64_t max) const {
+    return whole_number(at(key), fmt::format("{}: '{}'", where_, key), min, max);
   }
   /// The parts of a list.
   std::vector<JsonStage> list(const char* key) const {

@@ -19,7 +19,7 @@ bool is_ascii(std::string_view text) {
 
 /// Calls `change(edit, character, begin, end)` for each character.
 template <class Change>
-void change_characters(ReadText& text, Change change) {
+void change_characters(NormalizedText& text, Change change) {
   TextEdit edit(text);
   for (size_t begin = 0, end = 0; begin < text.text.size(); begin = end) {
     const UChar32 c = next_character(text.text, end);
@@ -28,7 +28,8 @@ void change_characters(ReadText& text, Change change) {
   edit.finish();
 }
 
-/// A Unicode normalization form, of the characters of Unicode 9: tokenizers knows no later ones.
+/// A Unicode normalization form of the characters of Unicode 9. Hugging Face's tokenizers does not know later
+/// characters.
 class Form {
  public:
   using Instance = const icu::Normalizer2* (*)(UErrorCode&);
@@ -45,7 +46,7 @@ class Form {
     if (U_FAILURE(failed)) throw_environment_error("ICU can't normalize text: {}", u_errorName(failed));
     form_ = std::make_unique<icu::FilteredNormalizer2>(*all, known);
   }
-  void apply(ReadText& text) const {
+  void apply(NormalizedText& text) const {
     if (!is_ascii(text.text)) normalize(*form_, text);
   }
 
@@ -57,13 +58,13 @@ template <Form::Instance instance>
 class UnicodeForm : public TextNormalizer {
  public:
   explicit UnicodeForm(const JsonStage&) : form_(instance) {}
-  void apply(ReadText& text) const override { form_.apply(text); }
+  void apply(NormalizedText& text) const override { form_.apply(text); }
 
  private:
   Form form_;
 };
 
-/// Each character by itself, so that a final sigma is as the others.
+/// Lowers each character by itself, so that a final sigma is treated like any other sigma.
 void put_lower(TextEdit& edit, UChar32 c, size_t begin, size_t end) {
   const UChar32 lower = u_tolower(c);
   if (lower == c) return edit.keep(begin, end);
@@ -73,7 +74,7 @@ void put_lower(TextEdit& edit, UChar32 c, size_t begin, size_t end) {
   edit.put(changed, begin, end);
 }
 
-void lower(ReadText& text) {
+void lower(NormalizedText& text) {
   if (text.origins.empty() && is_ascii(text.text)) {
     for (char& c : text.text)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 32);
@@ -85,10 +86,10 @@ void lower(ReadText& text) {
 class Lowercase : public TextNormalizer {
  public:
   explicit Lowercase(const JsonStage&) {}
-  void apply(ReadText& text) const override { lower(text); }
+  void apply(NormalizedText& text) const override { lower(text); }
 };
 
-void leave_out(ReadText& text, bool (*is_left_out)(UChar32)) {
+void leave_out(NormalizedText& text, bool (*is_left_out)(UChar32)) {
   if (is_ascii(text.text)) return;
   change_characters(text, [&](TextEdit& edit, UChar32 c, size_t begin, size_t end) {
     if (!is_left_out(c)) edit.keep(begin, end);
@@ -98,10 +99,10 @@ void leave_out(ReadText& text, bool (*is_left_out)(UChar32)) {
 class StripAccents : public TextNormalizer {
  public:
   explicit StripAccents(const JsonStage&) {}
-  void apply(ReadText& text) const override { leave_out(text, is_combining_mark); }
+  void apply(NormalizedText& text) const override { leave_out(text, is_combining_mark); }
 };
 
-/// What BERT does before it splits words (Devlin et al. 2019).
+/// The normalization of BERT, which comes before words are split (Devlin et al. 2019).
 class BertNormalizer : public TextNormalizer {
  public:
   explicit BertNormalizer(const JsonStage& json)
@@ -111,7 +112,7 @@ class BertNormalizer : public TextNormalizer {
         strips_accents_(json.flag("strip_accents", lower_)),
         decomposed_(icu::Normalizer2::getNFDInstance) {}
 
-  void apply(ReadText& text) const override {
+  void apply(NormalizedText& text) const override {
     if (cleans_ || ideographs_) change_characters(text, [this](auto&... rest) { clean(rest...); });
     if (strips_accents_) {
       decomposed_.apply(text);
@@ -144,7 +145,7 @@ class BertNormalizer : public TextNormalizer {
 class Nmt : public TextNormalizer {
  public:
   explicit Nmt(const JsonStage&) {}
-  void apply(ReadText& text) const override {
+  void apply(NormalizedText& text) const override {
     change_characters(text, [](TextEdit& edit, UChar32 c, size_t begin, size_t end) {
       if (is_space(c))
         edit.put(" ", begin, end);
@@ -165,7 +166,7 @@ class Strip : public TextNormalizer {
  public:
   explicit Strip(const JsonStage& json)
       : left_(json.flag("strip_left", true)), right_(json.flag("strip_right", true)) {}
-  void apply(ReadText& text) const override {
+  void apply(NormalizedText& text) const override {
     size_t first = text.text.size(), last = 0;
     for (size_t begin = 0, end = 0; begin < text.text.size(); begin = end) {
       if (is_white_space(next_character(text.text, end))) continue;
@@ -186,7 +187,7 @@ class Strip : public TextNormalizer {
 class Prepend : public TextNormalizer {
  public:
   explicit Prepend(const JsonStage& json) : text_(json.short_text("prepend")) {}
-  void apply(ReadText& text) const override {
+  void apply(NormalizedText& text) const override {
     TextEdit edit(text);
     edit.put(text_, 0, 0);
     edit.keep(0, text.text.size());
@@ -205,7 +206,7 @@ class Replace : public TextNormalizer {
     const JsonStage pattern = json.part("pattern");
     is_local_ = pattern.has("String") ? pattern.text("String").find(' ') == std::string::npos : by_ == " ";
   }
-  void apply(ReadText& text) const override {
+  void apply(NormalizedText& text) const override {
     const std::vector<TextRange> matches = find_(text.text);
     if (matches.empty()) return;
     TextEdit edit(text);
@@ -218,7 +219,7 @@ class Replace : public TextNormalizer {
     edit.keep(done, text.text.size());
     edit.finish();
   }
-  /// Of expressions only those are known that match white space.
+  /// All known regular expressions match white space only.
   bool is_local() const override { return is_local_; }
 
  private:
@@ -230,7 +231,7 @@ class Replace : public TextNormalizer {
 class Precompiled : public TextNormalizer {
  public:
   explicit Precompiled(const JsonStage& json) : map_(json.text("precompiled_charsmap"), json.where()) {}
-  void apply(ReadText& text) const override { map_.apply(text); }
+  void apply(NormalizedText& text) const override { map_.apply(text); }
 
  private:
   Charsmap map_;
@@ -241,7 +242,7 @@ class NormalizerSequence : public TextNormalizer {
   explicit NormalizerSequence(const JsonStage& json) {
     for (const JsonStage& step : json.list("normalizers")) steps_.push_back(make_normalizer(step));
   }
-  void apply(ReadText& text) const override {
+  void apply(NormalizedText& text) const override {
     const size_t before = text.text.size();
     for (const auto& step : steps_) {
       if (!text.text.empty()) step->apply(text);
@@ -272,16 +273,16 @@ constexpr StageType<TextNormalizer> normalizer_types[] = {
     {"StripAccents", make_as<TextNormalizer, StripAccents>},
 };
 
-/// Runs of at least `least` characters for which `is_one` is true.
-template <class IsOne>
-std::vector<TextRange> runs(std::string_view text, size_t least, IsOne is_one) {
+/// Runs of at least `min_length` characters for which `is_match` is true.
+template <class Matches>
+std::vector<TextRange> runs(std::string_view text, size_t min_length, Matches is_match) {
   std::vector<TextRange> matches;
   size_t first = 0, count = 0;
   for (size_t begin = 0, end = 0; begin <= text.size(); begin = end) {
-    const bool one = begin < text.size() && is_one(next_character(text, end));
-    if (one && count++ == 0) first = begin;
-    if (one) continue;
-    if (count >= least) matches.push_back({first, begin});
+    const bool found = begin < text.size() && is_match(next_character(text, end));
+    if (found && count++ == 0) first = begin;
+    if (found) continue;
+    if (count >= min_length) matches.push_back({first, begin});
     count = 0;
     if (begin == text.size()) break;
   }
@@ -332,12 +333,12 @@ std::unique_ptr<const TextNormalizer> make_normalizer(const JsonStage& json) {
 
 FindMatches read_pattern(const JsonStage& json) {
   if (json.has("String")) {
-    const std::string wanted = json.text("String");
-    if (wanted.empty()) json.refuse("the pattern is empty");
-    return [wanted](std::string_view text) {
+    const std::string pattern = json.text("String");
+    if (pattern.empty()) json.refuse("the pattern is empty");
+    return [pattern](std::string_view text) {
       std::vector<TextRange> matches;
-      for (size_t at = text.find(wanted); at != text.npos; at = text.find(wanted, at + wanted.size()))
-        matches.push_back({at, at + wanted.size()});
+      for (size_t at = text.find(pattern); at != text.npos; at = text.find(pattern, at + pattern.size()))
+        matches.push_back({at, at + pattern.size()});
       return matches;
     };
   }

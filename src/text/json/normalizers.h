@@ -13,9 +13,9 @@ namespace sixfold {
 class TextNormalizer {
  public:
   virtual ~TextNormalizer() = default;
-  virtual void apply(ReadText& text) const = 0;
-  /// Whether what stands before a single space between letters of ASCII, and what follows it, can be normalized
-  /// on their own.
+  virtual void apply(NormalizedText& text) const = 0;
+  /// Whether the text before a single space between ASCII letters, and the text from this space on, can be
+  /// normalized independently of each other.
   virtual bool is_local() const { return true; }
 };
 
@@ -24,9 +24,9 @@ class TextNormalizer {
 /// input error that names the key for what is malformed or not supported.
 std::unique_ptr<const TextNormalizer> make_normalizer(const JsonStage& json);
 
-/// The matches of a pattern, {"String": TEXT} or {"Regex": EXPRESSION}, in a text, ascending and apart from
-/// each other. Regular expressions are those of a table, each with a function that finds its matches in linear
-/// time.
+/// The matches of a pattern, {"String": TEXT} or {"Regex": EXPRESSION}, in a text, in ascending order and
+/// without overlap. A table has the supported regular expressions, each with a function that finds its matches
+/// in linear time.
 using FindMatches = std::function<std::vector<TextRange>(std::string_view text)>;
 FindMatches read_pattern(const JsonStage& json);
 

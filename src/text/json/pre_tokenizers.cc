@@ -10,7 +10,7 @@
 namespace sixfold {
 namespace {
 
-/// What becomes of the matches of a split and of the text between them.
+/// What a split does with the matches and the text between them.
 enum class Behavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 
 Behavior behavior_of(const JsonStage& json, const char* usual) {
@@ -73,7 +73,7 @@ void split_characters(SplitText& text, Behavior behavior, Matches matches) {
   });
 }
 
-/// Rewrites each word; `write(edit, word, first)` writes one.
+/// Rewrites each word with `write(edit, word)`.
 template <class Write>
 void rewrite_words(SplitText& text, Write write) {
   TextEdit edit(text.text);
@@ -151,8 +151,8 @@ class Metaspace : public PreTokenizer {
       : mark_(json.short_text("replacement")), splits_(json.flag("split", true)) {
     scheme_ = json.text_or("prepend_scheme", json.flag("add_prefix_space", true) ? "always" : "never");
     size_t end = 0;
-    if (mark_.empty() || (next_character(mark_, end), end != mark_.size()))
-      json.refuse("'replacement' is not one character");
+    if (!mark_.empty()) next_character(mark_, end);
+    if (mark_.empty() || end != mark_.size()) json.refuse("'replacement' is not one character");
     if (scheme_ != "always" && scheme_ != "first" && scheme_ != "never")
       json.refuse(fmt::format("the prepend_scheme '{}' is not known", scheme_));
     if (!json.flag("add_prefix_space", true)) scheme_ = "never";
@@ -235,12 +235,12 @@ class Whitespace : public PreTokenizer {
       int before = 0;
       for (size_t begin = 0, end = 0; begin < word.size(); begin = end) {
         const UChar32 c = next_character(word, end);
-        const int sort = is_word_character(c) ? 1 : is_white_space(c) ? 0 : 2;
-        if (sort != 0 && sort == before)
+        const int kind = is_word_character(c) ? 1 : is_white_space(c) ? 0 : 2;
+        if (kind != 0 && kind == before)
           found.back().end = end;
-        else if (sort != 0)
+        else if (kind != 0)
           found.push_back({begin, end});
-        before = sort;
+        before = kind;
       }
       return found;
     });
@@ -267,7 +267,8 @@ class PreTokenizerSequence final : public PreTokenizer {
   bool splits_at_spaces() const override {
     return std::ranges::any_of(steps_, [](const auto& step) { return step->splits_at_spaces(); });
   }
-  /// Steps that rewrite words, by their beginnings, spoil it.
+  /// It requires that the last step is ByteLevel, since a step such as Metaspace rewrites the beginnings of
+  /// words.
   bool splits_after_letters() const override {
     return std::ranges::any_of(steps_, [](const auto& step) { return step->splits_after_letters(); }) &&
            is_byte_level();

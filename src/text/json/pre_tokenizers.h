@@ -7,11 +7,11 @@
 
 namespace sixfold {
 
-/// A text, and the words that a model segments on their own: ascending parts of it, none of which is empty.
+/// A text, and the words that a model segments on their own: ranges of the text in ascending order, not empty.
 struct SplitText {
-  ReadText text;
+  NormalizedText text;
   std::vector<TextRange> words;
-  /// Whether it begins with the first character of the whole text, before which no other and no token was.
+  /// Whether it begins at the beginning of the whole text, with no other text and no added token before it.
   bool begins = false;
 };
 
@@ -20,15 +20,15 @@ class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
   virtual void apply(SplitText& text) const = 0;
-  /// Whether the words are bytes, each of which is a character of the vocabulary. No step may follow.
+  /// Whether the vocabulary of the model writes words as bytes, each as a character. No step may follow.
   virtual bool is_byte_level() const { return false; }
   /// Whether it is ByteLevel that puts a space before a text without one.
   virtual bool adds_space() const { return false; }
   /// Whether `SplitText::begins` makes a difference.
   virtual bool looks_at_beginning() const { return false; }
-  /// Whether words never have text from before a single space and after it, so that a text may be cut there.
+  /// Whether no word contains text from both sides of a single space, so that a text may be cut there.
   virtual bool splits_at_spaces() const { return false; }
-  /// Whether words end where a letter is followed by another character, whatever is there.
+  /// Whether a word ends wherever a letter is followed by a character that is not a letter.
   virtual bool splits_after_letters() const { return false; }
 };
 

@@ -9,11 +9,11 @@
 
 namespace sixfold {
 
-/// What a model is told besides its part of the file.
+/// What a model depends on besides its part of the file.
 struct SubwordSettings {
   bool byte_level = false;  ///< the characters of the vocabulary are bytes
   int32_t size = 0;         ///< ids from this on are left out
-  /// Whether a text of the vocabulary is that of a control token, which words never become.
+  /// Whether a token is a control token, which a word never becomes.
   std::vector<bool> control = {};  ///< by id
 };
 
@@ -46,7 +46,7 @@ std::string characters_of_bytes(std::string_view bytes);
 /// The bytes of such a text; nothing if it has a character that stands for no byte.
 std::optional<std::string> bytes_of_characters(std::string_view text);
 
-/// The models, of the tokens by their ids. Texts of tokens are in bytes if the model is byte-level.
+/// Make the models of each type. If the model is byte-level, words are in bytes and not in characters of bytes.
 std::unique_ptr<const SubwordModel> make_byte_pair_model(const JsonStage& json,
                                                          const SubwordSettings& settings);
 std::unique_ptr<const SubwordModel> make_unigram_model(const JsonStage& json, const SubwordSettings& settings);

@@ -6,18 +6,18 @@
 
 namespace sixfold {
 
-/// Throws an input error for a text that a file's rules have made much longer, so that a stranger's file can't
-/// fill the memory. Those of known tokenizers make a text at most some ten times as long.
+/// Throws an input error for a text that a file's rules have made much longer, so that an untrusted file can't
+/// exhaust the memory. The rules of known tokenizers make a text at most about ten times as long.
 inline void check_growth(size_t before, size_t after) {
   require(after <= 32 * before + 65536, "the rules of a tokenizer make {} bytes of a text of {}", after,
           before);
 }
 
-/// Writes the next version of a text whose places in the original are traced if it has origins: call `keep` and
-/// `put` in the order of the text, then `finish`. What is neither kept nor replaced is left out.
+/// Rewrites a text, and its origins if it has any: call `keep` and `put` in the order of the text, then
+/// `finish`. Text that is neither kept nor replaced is left out.
 class TextEdit {
  public:
-  explicit TextEdit(ReadText& text) : text_(text), traced_(!text.origins.empty()) {
+  explicit TextEdit(NormalizedText& text) : text_(text), traced_(!text.origins.empty()) {
     after_.text.reserve(text.text.size() + 16);
   }
 
@@ -41,8 +41,8 @@ class TextEdit {
   void finish() { text_ = std::move(after_); }
 
  private:
-  ReadText& text_;
-  ReadText after_;
+  NormalizedText& text_;
+  NormalizedText after_;
   bool traced_;
 };
 

@@ -5,7 +5,7 @@
 namespace sixfold {
 namespace {
 
-/// Whether a character was in a version of Unicode.
+/// Whether a character was already assigned in a version of Unicode.
 bool is_of_version(UChar32 c, int version) {
   UVersionInfo age{};
   u_charAge(c, age);

@@ -8,9 +8,10 @@
 
 namespace sixfold {
 
-// Properties of characters as Hugging Face's tokenizers has them. Parts of it know old versions of Unicode
-// only: then a character that was added later has no property, and those whose property changed have the old
-// one. The lists were found by asking it about every character. Letters, digits and white space follow ICU.
+// Properties of characters as in Hugging Face's tokenizers. Parts of this library use old versions of Unicode:
+// there, a character that was added later has no property, and a character whose property changed has the old
+// one. The exceptions were found by testing the library with every character. Letters, digits and white space
+// follow ICU.
 
 /// Reads the character at `position` of well-formed text and moves the position behind it.
 inline UChar32 next_character(std::string_view text, size_t& position) {
@@ -37,11 +38,11 @@ inline bool is_numeric(UChar32 c) {
 /// \w of regular expressions (Unicode TR18).
 bool is_word_character(UChar32 c);
 
-/// Characters that BERT leaves out: control, format and private ones (Unicode 8).
+/// Characters that BERT leaves out: control, format and private use characters (Unicode 8).
 bool is_bert_control(UChar32 c);
-/// Punctuation, and what else of ASCII is neither letter nor digit (Unicode 8).
+/// Punctuation, and all visible ASCII characters that are neither letters nor digits (Unicode 8).
 bool is_bert_punctuation(UChar32 c);
-/// Marks that have no width of their own (Unicode 8).
+/// Nonspacing marks (Unicode 8).
 bool is_bert_accent(UChar32 c);
 /// Marks of all kinds (Unicode 9).
 bool is_combining_mark(UChar32 c);

@@ -12,7 +12,7 @@ namespace {
 /// The tokens "<0x00>" to "<0xFF>".
 std::string byte_token(int byte) { return fmt::format("<0x{:02X}>", byte); }
 
-/// The unigram language model (Kudo 2018): of all segmentations that with the largest sum of scores.
+/// The unigram language model (Kudo 2018). It chooses the segmentation with the largest sum of scores.
 class UnigramModel : public SubwordModel {
  public:
   UnigramModel(const JsonStage& json, const SubwordSettings& settings) {
@@ -22,17 +22,17 @@ class UnigramModel : public SubwordModel {
       unk_ = static_cast<int32_t>(
           json.number("unk_id", 0, std::min<int64_t>(settings.size, std::ssize(entries)) - 1));
     std::vector<std::pair<std::string_view, int32_t>> strings;
-    double least = std::numeric_limits<double>::infinity();
+    double min_score = std::numeric_limits<double>::infinity();
     for (const VocabularyEntry& entry : entries) {
       scores_.push_back(json.at("vocab")[static_cast<size_t>(entry.id)][1].get<double>());
-      least = std::min(least, scores_.back());
-      if (entry.text.size() > longest_token)
+      min_score = std::min(min_score, scores_.back());
+      if (entry.text.size() > max_token_bytes)
         json.refuse(fmt::format("the token {} has {} bytes; it may have {}", entry.id, entry.text.size(),
-                                longest_token));
+                                max_token_bytes));
       if (entry.id < settings.size && !entry.text.empty() && !settings.control[static_cast<size_t>(entry.id)])
         strings.emplace_back(entry.text, entry.id);
     }
-    unk_score_ = least - 10;
+    unk_score_ = min_score - 10;
     tree_ = PrefixTree(std::move(strings));
     if (json.flag("byte_fallback", false)) read_bytes();
     if (unk_ < 0) json.refuse("'unk_id' is missing; text that is not in the vocabulary would be an error");
@@ -59,8 +59,8 @@ class UnigramModel : public SubwordModel {
   int32_t unk() const override { return unk_; }
 
  private:
-  static constexpr size_t longest_token = 4096;
-  /// The best segmentation that ends at a place: its score and its last token.
+  static constexpr size_t max_token_bytes = 4096;
+  /// The best segmentation of the text before a position: its score and its last token.
   struct Best {
     double score = 0;
     size_t begin = none;
@@ -72,7 +72,8 @@ class UnigramModel : public SubwordModel {
     if (best.begin == none || score > best.score) best = {score, begin, id};
   }
 
-  /// Offers all tokens that begin at `begin`. A character of which there is no token is unknown.
+  /// Extends the best segmentation that ends at `begin` by all tokens that begin there. A character without a
+  /// token is unknown.
   void extend(std::string_view word, size_t begin, size_t next, std::vector<Best>& best) const {
     const double score = best[begin].score;
     bool has_character = false;
@@ -96,7 +97,7 @@ class UnigramModel : public SubwordModel {
     }
   }
 
-  /// Writes unknown text as bytes, where there are tokens for all of them.
+  /// Replaces unknown text by byte tokens if there are tokens for all of its bytes.
   void replace_unknown(std::string_view word, size_t first, std::vector<LocatedToken>& tokens) const {
     const std::vector<LocatedToken> before(tokens.begin() + static_cast<std::ptrdiff_t>(first), tokens.end());
     tokens.resize(first);

@@ -23,12 +23,12 @@ constexpr KnownPattern known_patterns[] = {
      {any_case, true, 1, true}},
 };
 
-enum class Sort : uint8_t { letter, number, space, sign };
+enum class CharacterClass : uint8_t { letter, number, space, symbol };
 
-Sort sort_of(UChar32 c) {
-  if (is_letter(c)) return Sort::letter;
-  if (is_numeric(c)) return Sort::number;
-  return is_white_space(c) ? Sort::space : Sort::sign;
+CharacterClass class_of(UChar32 c) {
+  if (is_letter(c)) return CharacterClass::letter;
+  if (is_numeric(c)) return CharacterClass::number;
+  return is_white_space(c) ? CharacterClass::space : CharacterClass::symbol;
 }
 
 bool is_line_end(char c) { return c == '\n' || c == '\r'; }
@@ -43,15 +43,17 @@ class WordScanner {
     if (const size_t end = end_of_contraction(begin)) return end;
     size_t after = begin;
     const UChar32 first = next_character(text_, after);
-    const Sort sort = sort_of(first), next = after < text_.size() ? sort_at(after) : Sort::space;
-    if (sort == Sort::letter) return end_of_run(after, Sort::letter);
-    const bool joins_letters =
-        pattern_.letters_after_any_sign ? sort != Sort::number && !is_line_end(text_[begin]) : first == ' ';
-    if (joins_letters && next == Sort::letter) return end_of_run(after, Sort::letter);
-    if (sort == Sort::number) return end_of_number(begin);
-    if (first == ' ' && next == Sort::number && pattern_.most_digits == 0) return end_of_number(after);
-    if (sort == Sort::sign || (first == ' ' && next == Sort::sign)) {
-      size_t end = end_of_run(after, Sort::sign);
+    const CharacterClass character_class = class_of(first),
+                         next = after < text_.size() ? class_at(after) : CharacterClass::space;
+    if (character_class == CharacterClass::letter) return end_of_run(after, CharacterClass::letter);
+    const bool joins_letters = pattern_.letters_after_any_symbol
+                                   ? character_class != CharacterClass::number && !is_line_end(text_[begin])
+                                   : first == ' ';
+    if (joins_letters && next == CharacterClass::letter) return end_of_run(after, CharacterClass::letter);
+    if (character_class == CharacterClass::number) return end_of_number(begin);
+    if (first == ' ' && next == CharacterClass::number && pattern_.max_digits == 0) return end_of_number(after);
+    if (character_class == CharacterClass::symbol || (first == ' ' && next == CharacterClass::symbol)) {
+      size_t end = end_of_run(after, CharacterClass::symbol);
       while (pattern_.line_ends && end < text_.size() && is_line_end(text_[end])) ++end;
       return end;
     }
@@ -59,17 +61,18 @@ class WordScanner {
   }
 
  private:
-  Sort sort_at(size_t place) const { return sort_of(next_character(text_, place)); }
+  CharacterClass class_at(size_t place) const { return class_of(next_character(text_, place)); }
 
-  size_t end_of_run(size_t begin, Sort sort) const {
+  size_t end_of_run(size_t begin, CharacterClass character_class) const {
     for (size_t end = begin; begin < text_.size(); begin = end)
-      if (sort_of(next_character(text_, end)) != sort) break;
+      if (class_of(next_character(text_, end)) != character_class) break;
     return begin;
   }
 
   size_t end_of_number(size_t begin) const {
-    if (pattern_.most_digits == 0) return end_of_run(begin, Sort::number);
-    for (int i = 0; i < pattern_.most_digits && begin < text_.size() && sort_at(begin) == Sort::number; ++i)
+    if (pattern_.max_digits == 0) return end_of_run(begin, CharacterClass::number);
+    for (int i = 0;
+         i < pattern_.max_digits && begin < text_.size() && class_at(begin) == CharacterClass::number; ++i)
       next_character(text_, begin);
     return begin;
   }
@@ -88,7 +91,7 @@ class WordScanner {
     return end == text_.size() || last == begin ? end : last;
   }
 
-  /// 0 if there is none.
+  /// Returns 0 if there is none.
   size_t end_of_contraction(size_t begin) const {
     if (text_[begin] != '\'') return 0;
     const bool any = pattern_.contractions == any_case;

@@ -7,18 +7,17 @@
 
 namespace sixfold {
 
-/// How the patterns of byte-level BPE cut a text into words: contractions ('s, 't, ...), letters, numbers,
-/// other signs and white space, where a word may have a space before it. Known tokenizers differ in the values
-/// below.
+/// A pattern by which byte-level BPE splits a text into words: contractions ('s, 't, ...), letters, numbers,
+/// symbols and white space. A word may begin with a space. Known tokenizers differ in the values below.
 struct WordPattern {
   enum class Contractions { exact, any_case };
   Contractions contractions = Contractions::exact;
-  bool letters_after_any_sign = false;  ///< not only after a space: "(word"
-  int most_digits = 0;                  ///< of a number; 0: any, and the number may have a space before it
-  bool line_ends = false;               ///< belong to the signs before them, or end a word of white space
+  bool letters_after_any_symbol = false;  ///< not only after a space: "(word"
+  int max_digits = 0;                     ///< of a number; 0: any, and the number may have a space before it
+  bool line_ends = false;  ///< line ends belong to the symbols before them, or end a word of white space
 
-  /// The words of well-formed text, which are all of it. Each character is looked at a few times, whatever the
-  /// text, so that the time is linear.
+  /// The words of well-formed text, which cover all of it. Each character is read only a few times, so that the
+  /// time is linear.
   std::vector<TextRange> words(std::string_view text) const;
 };
 

@@ -5,14 +5,14 @@
 namespace sixfold {
 namespace {
 
-/// WordPiece (Schuster and Nakajima 2012) as BERT has it: the longest token first, from left to right. Tokens
-/// within a word begin with a prefix.
+/// WordPiece (Schuster and Nakajima 2012) as in BERT: the longest token at each position, from left to right.
+/// Tokens within a word begin with a prefix.
 class WordPieceModel : public SubwordModel {
  public:
   WordPieceModel(const JsonStage& json, const SubwordSettings& settings)
-      : most_characters_(json.has("max_input_chars_per_word")
-                             ? json.number("max_input_chars_per_word", 0, INT32_MAX)
-                             : 100) {
+      : max_characters_(json.has("max_input_chars_per_word")
+                            ? json.number("max_input_chars_per_word", 0, INT32_MAX)
+                            : 100) {
     if (settings.byte_level) json.refuse("WordPiece of bytes is not supported");
     const std::string unknown = json.text_or("unk_token", "[UNK]");
     const std::string prefix = json.text_or("continuing_subword_prefix", "##");
@@ -32,7 +32,7 @@ class WordPieceModel : public SubwordModel {
   /// Takes O(n) time for words of bounded length, and O(n m) for tokens of at most m bytes.
   void encode(std::string_view word, std::vector<LocatedToken>& tokens) const override {
     const size_t before = tokens.size();
-    bool known = count_characters(word) <= most_characters_;
+    bool known = count_characters(word) <= max_characters_;
     for (size_t begin = 0; known && begin < word.size();) {
       const LocatedToken longest = longest_token(word, begin);
       known = longest.end > begin;
@@ -46,7 +46,7 @@ class WordPieceModel : public SubwordModel {
   int32_t unk() const override { return unk_; }
 
  private:
-  /// An empty one if there is none.
+  /// The longest token at `begin`; its range is empty if there is none.
   LocatedToken longest_token(std::string_view word, size_t begin) const {
     LocatedToken longest{unk_, begin, begin};
     int32_t node = begin == 0 ? PrefixTree::root : within_;
@@ -58,7 +58,7 @@ class WordPieceModel : public SubwordModel {
     return longest;
   }
 
-  int64_t most_characters_;
+  int64_t max_characters_;
   int32_t unk_ = -1;
   PrefixTree tree_;
   int32_t within_ = PrefixTree::none;  // the node of the prefix

@@ -26,8 +26,8 @@ struct AlignSettings {
 };
 
 /// The links that were made by hand for the first pairs.
-std::vector<RatedLinks> read_gold(const std::string& path) {
-  std::vector<RatedLinks> gold;
+std::vector<GoldLinks> read_gold(const std::string& path) {
+  std::vector<GoldLinks> gold;
   LineReader reader(readable_path(path));
   for (std::string line; next_line(reader, line);)
     gold.push_back(parse_word_links(line, fmt::format("{}:{}", text_name(path), reader.line_number())));
@@ -41,7 +41,7 @@ void run(const AlignSettings& settings) {
   std::vector<std::string> inputs = settings.files;
   inputs.push_back(settings.gold);
   require_output_file(settings.output, inputs);
-  std::vector<RatedLinks> gold;
+  std::vector<GoldLinks> gold;
   if (!settings.gold.empty()) gold = read_gold(settings.gold);
   AlignerOptions options = settings.options;
   options.threads = available_threads();

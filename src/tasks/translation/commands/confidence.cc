@@ -80,7 +80,7 @@ void add_confidence(CLI::App& app) {
   command.add_option("-o,--output", settings->output, "folder for the model with the confidence")
       ->type_name("MODEL")
       ->required();
-  add_field_options(command, OptionVisitor::Walk(settings->languages),
+  add_field_options(command, OptionVisitor::AnyOptions(settings->languages),
                     {.only = {"source_language", "target_language"}, .flags = language_flags});
   for (const char* name : {"--source-language", "--target-language"})
     command.get_option(name)->type_name("CODE");

@@ -288,9 +288,10 @@ void add_translate(CLI::App& app) {
                   "translate only this part of the input, such as 3/16, into the folder OUTPUT.parts; when all "
                   "parts are done, the same command without --part joins them")
       ->type_name("I/N");
-  add_field_options(command, OptionVisitor::Walk(settings->options),
+  add_field_options(command, OptionVisitor::AnyOptions(settings->options),
                     {.except = {"sample"}, .flags = language_flags});
-  add_field_options(command, OptionVisitor::Walk(settings->options), {.only = {"sample"}, .switches = true});
+  add_field_options(command, OptionVisitor::AnyOptions(settings->options),
+                    {.only = {"sample"}, .switches = true});
   command.get_option("--shortlist")->type_name("FILE");
   command.get_option("--split-sentences")->type_name("LANGUAGE");
   for (const char* name : {"--source-language", "--target-language"})
@@ -303,7 +304,7 @@ void add_translate(CLI::App& app) {
           "repetition, copies the line or is far longer; 'sixfold info' lists them as generation")
       ->type_name("KEY=VALUE")
       ->take_all();
-  add_field_options(command, OptionVisitor::Walk(settings->runtime),
+  add_field_options(command, OptionVisitor::AnyOptions(settings->runtime),
                     {.only = {"ensemble", "ensemble_weights", "ensemble_mean"}});
   command.get_option("--ensemble")->allow_extra_args()->type_name("MODEL");
   add_runtime_options(command, settings->runtime);

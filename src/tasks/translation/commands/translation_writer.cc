@@ -111,14 +111,14 @@ std::string line_of(std::string text) { return one_line(std::move(text)) + '\n';
 
 void add_writer_options(CLI::App& command, WriterOptions& options) {
   add_value_option(command, "--format", options.format, "text, tsv, json, jsonl or moses (n-best lists)");
-  add_field_options(command, OptionVisitor::Walk(options.details),
+  add_field_options(command, OptionVisitor::AnyOptions(options.details),
                     {.except = {"all_attention", "search"},
                      .flags = {{"tokens", "--token-scores"}, {"alignment", "--alignments"}},
                      .switches = true});
 }
 
 void add_scoring_options(CLI::App& command, TranslateOptions& options) {
-  add_field_options(command, OptionVisitor::Walk(options),
+  add_field_options(command, OptionVisitor::AnyOptions(options),
                     {.only = {"batch_tokens", "max_source_length", "source_language", "target_language"},
                      .flags = language_flags});
   for (const char* name : {"--source-language", "--target-language"})

@@ -186,7 +186,7 @@ GenerationConfig generation_of(const Fields& fields, const GenerationConfig& of_
   GenerationConfig settings = of_model;
   constexpr double largest_factor = 3;
   const Range factors = between(0, std::max(largest_factor, double{of_model.length_factor}));
-  fields.read(OptionVisitor::Walk(settings),
+  fields.read(OptionVisitor::AnyOptions(settings),
               {{.option = "normalization"},
                {.option = "length_penalty"},
                {.option = "word_penalty"},
@@ -231,7 +231,7 @@ HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
   if (const auto id = fields.text("glossary_id"))
     options.glossary = service.glossary(request, *id, {.source = pair.source, .target = pair.target});
   if (!fields.truth("split_sentences").value_or(true)) options.breaks = LineBreaks::lines;
-  fields.read(OptionVisitor::Walk(options.translation),
+  fields.read(OptionVisitor::AnyOptions(options.translation),
               {{.option = "n_best", .range = between(1, service.options().most_alternatives + 1)},
                {.option = "beam_size", .range = between(1, 32)},
                {.option = "replace_unknown"},
@@ -245,7 +245,7 @@ HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
   options.translation.generation = generation_of(fields, pair.model->predictor().generation());
   if (const auto retry = fields.object("retry")) {
     const GenerationConfig first = options.translation.settings(pair.model->predictor().generation());
-    retry->read(OptionVisitor::Walk(options.translation.retry.emplace(generation_of(*retry, first))),
+    retry->read(OptionVisitor::AnyOptions(options.translation.retry.emplace(generation_of(*retry, first))),
                 {{.option = "beam_size", .range = between(1, 32)}});
     if (const auto unknown = retry->unread())
       throw HttpError(400, fmt::format("\"{}\" is not a field of \"retry\".", *unknown));
