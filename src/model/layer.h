@@ -65,8 +65,8 @@ class Stack {
                                         Context& context) const;
 
  private:
-  bool leaves_out(size_t layer, const Context& context) const {
-    return context.leaves_out(static_cast<uint32_t>(kind_), static_cast<uint32_t>(layer));
+  bool drops_layer(size_t layer, const Context& context) const {
+    return context.drops_layer(static_cast<uint32_t>(kind_), static_cast<uint32_t>(layer));
   }
 
   AttentionKind kind_;

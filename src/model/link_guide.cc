@@ -6,7 +6,7 @@ namespace sixfold {
 
 void LinkGuide::see(AttentionKind, int, const ops::AttentionInputs& inputs,
                     const ops::AttentionPattern& pattern, Context& context) {
-  const int64_t most = most_keys(pattern.spans);
+  const int64_t most = max_keys(pattern.spans);
   std::vector<float> wanted(static_cast<size_t>(inputs.query.rows() * most));
   auto link = batch_.links.begin();
   for (const AttentionSpan& span : pattern.spans)

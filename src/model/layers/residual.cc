@@ -48,7 +48,7 @@ Tensor ProcessSequence::normalize(const Tensor& x, Context& context) const {
 /// op computes all three. A batch norm has to read all rows first, and stands alone.
 Tensor ProcessSequence::operator()(Tensor y, const Tensor& residual, LayerContext& c) const {
   Context& context = c.context;
-  Dropped now{std::move(y), {}};
+  PendingDropout now{std::move(y), {}};
   for (size_t i = 0; i < steps_.size(); ++i) {
     switch (steps_[i]) {
       case ProcessStep::dropout:
