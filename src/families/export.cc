@@ -33,7 +33,7 @@ ModelConfig without_idle_settings(ModelConfig c) {
   if (c.encoder_mixer == MixerKind::attention && c.decoder_mixer == MixerKind::attention)
     c.attention_window = usual.attention_window, c.kernel_size = usual.kernel_size;
   if (c.norm != Norm::batch) c.batch_norm_momentum = usual.batch_norm_momentum;
-  c.drop_fitted();
+  c.drop_fitted_settings();
   // That a line must begin with the token of a language is left to those who use the model elsewhere.
   std::erase_if(c.settings.children, [](const auto& child) { return child.first == "directions"; });
   c.source_tokenizer_hash = c.target_tokenizer_hash = "";  // of other files; the tokenizers are compared

@@ -94,7 +94,7 @@ GenerationConfig exported_generation(const ModelConfig& c, int pad, int most) {
   g.normalization = ScoreNormalization::length;
   g.finished_keeps_slot = false;
   g.length_factor = 0;  // it has one limit for all sources, here that of the longest
-  g.length_offset = std::min(longest_output(c.generation, longest_exported_source), most);
+  g.length_offset = std::min(max_output_length(c.generation, longest_exported_source), most);
   g.max_new_tokens = 0;  // it is the limit
   if (g.at_longest == AtLongest::end_symbol) g.at_longest = AtLongest::certain_end;
   g.suppress_tokens.clear();  // the unknown token is in it, unless it is allowed; the end is never suppressed
