@@ -250,7 +250,7 @@ inline std::vector<OpCase> elementwise_cases(const OpSizes& s) {
 inline Tensor test_link_loss(Context& context, const OpArguments& a) {
   const auto pattern = ops::attention_pattern(context, a.rows.ragged, a.keys, /*causal=*/false);
   const std::vector<int32_t> ids = a.ids.to_host<int32_t>(context.backend());
-  const int64_t most = most_keys(pattern->spans);
+  const int64_t most = max_keys(pattern->spans);
   std::vector<float> wanted(ids.size() * static_cast<size_t>(most));
   for (const AttentionSpan& span : pattern->spans)
     for (int q = span.query_begin; span.key_count > 0 && q < span.query_begin + span.query_count; ++q) {

@@ -53,13 +53,13 @@ class AllStates final : public AttentionObserver {
   AllStates(const Batch& batch, Backend& backend) : batch_(batch), backend_(backend) {}
 
   bool wants(AttentionKind, int) const override { return true; }
-  void see(AttentionKind kind, int layer, const ops::AttentionInputs& inputs,
-           const ops::AttentionPattern& pattern, Context& context) override {
+  void observe_attention(AttentionKind kind, int layer, const ops::AttentionInputs& inputs,
+                         const ops::AttentionPattern& pattern, Context& context) override {
     const Tensor weights = ops::attention_weights(context, inputs, pattern);
     const IdBatch& queries = kind == AttentionKind::encoder ? batch_.source : batch_.target;
     attention_.push_back({kind, layer, queries.rows.tokens(), weights.cols(), weights.to_floats(backend_)});
   }
-  void see_states(AttentionKind kind, int layer, const Tensor& states) override {
+  void observe_states(AttentionKind kind, int layer, const Tensor& states) override {
     states_.push_back({kind, layer, states.rows(), states.cols(), states.to_floats(backend_)});
   }
 

@@ -21,7 +21,8 @@ struct PackedWeight {
 
 /// A kind of memory, and kernels that compute in it. It need not be host memory: the host accesses it only by
 /// `upload` and `download`. Kernels do not check what ops have checked, and allocate no memory beyond scratch
-/// buffers. For one thread at a time, except that siblings share memory (see `sibling`).
+/// buffers. A backend may be used by one thread at a time; other threads use its siblings, which share its
+/// memory.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -35,15 +36,16 @@ class Backend {
   /// weights of one can be used by the other.
   virtual std::shared_ptr<Backend> sibling() const = 0;
 
-  /// Later kernels share their work among the threads of `pool`, which outlives them; null: only among those of
-  /// the backend. Nothing else depends on it, and backends that do not compute with such threads ignore it.
+  /// Makes later kernels share their work among the threads of `pool`, which must outlive them, or, if it is
+  /// null, among the backend's own threads. Results do not depend on it. Backends that do not use host threads
+  /// ignore it.
   virtual void use_threads(ThreadPool* pool) { (void)pool; }
 
   /// Allocates memory, aligned to 64 bytes. Throws an environment error if there is not enough memory.
   virtual void* allocate(size_t bytes) = 0;
   /// Frees memory of `allocate`; `bytes` must be the size that was allocated.
   virtual void free(void* device, size_t bytes) = 0;
-  /// `host` may be freed after the call.
+  /// Copies from the host. `host` may be freed after the call.
   virtual void upload(void* device, std::span<const std::byte> host) = 0;
   /// Copies to the host. Waits for the kernels before it; no other function does.
   virtual void download(std::span<std::byte> host, const void* device) = 0;
@@ -84,7 +86,7 @@ struct BackendSpec {
   MatmulPrecision products = MatmulPrecision::fp32;  ///< product type of the "cpu" backend
 };
 
-/// Creates a backend. This is the only function that knows all backends. Throws an input error for an unknown
+/// Creates a backend. No other function names the classes of backends. Throws an input error for an unknown
 /// device, and an environment error if bf16 products are requested and the processor has none.
 std::shared_ptr<Backend> make_backend(const BackendSpec& spec = {});
 

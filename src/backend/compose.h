@@ -3,8 +3,8 @@
 
 namespace sixfold {
 
-// Fused kernels as sequences of simpler kernels, for backends that have no fused kernel of their own. The
-// elements then pass through memory more often.
+// Functions that run a fused kernel as a sequence of simpler kernels, for backends that do not implement the
+// fused one. The elements then pass through memory more often.
 
 /// The norm of a sum, with y not empty: dropout, addition and a plain norm. The sum is stored in `sum`, or in
 /// `out` if `sum` is empty.

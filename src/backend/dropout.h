@@ -21,8 +21,8 @@ inline bool keeps(const Dropout& dropout, int64_t row, int64_t feature) {
   return (feature % 2 ? word >> 16 : word & 0xffff) >= dropout.threshold;
 }
 
-/// Section 5.4: returns 0, or x scaled so that its expected value is unchanged. Also maps the gradient of the
-/// output to that of the input.
+/// Dropout of one element (section 5.4): returns 0, or x scaled so that its expected value is unchanged. The
+/// same function maps the gradient of the output to that of the input.
 template <class T>
 T apply_dropout(const Dropout& dropout, int64_t row, int64_t feature, T x) {
   return keeps(dropout, row, feature) ? x * static_cast<T>(dropout.keep_scale()) : T{0};

@@ -8,14 +8,14 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t alignment = 64;         // a cache line, and the widest vector
-constexpr size_t largest = PTRDIFF_MAX;  // no object is larger; also keeps the rounding from wrapping around
+constexpr size_t alignment = 64;           // a cache line, and the widest vector
+constexpr size_t max_bytes = PTRDIFF_MAX;  // no object is larger; also keeps the rounding from wrapping around
 
 }  // namespace
 
 void* HostBackend::allocate(size_t bytes) {
-  const size_t rounded = (std::clamp<size_t>(bytes, 1, largest) + alignment - 1) / alignment * alignment;
-  void* data = bytes > largest ? nullptr : std::aligned_alloc(alignment, rounded);
+  const size_t rounded = (std::clamp<size_t>(bytes, 1, max_bytes) + alignment - 1) / alignment * alignment;
+  void* data = bytes > max_bytes ? nullptr : std::aligned_alloc(alignment, rounded);
   if (!data)
     throw_environment_error("not enough memory for {} more bytes; use smaller batches or a smaller model",
                             bytes);

@@ -231,7 +231,7 @@ struct ResidualNorm {
   View sum;               ///< [rows, d] or empty: stored for the gradient; may be y
   View statistics;        ///< [rows, 2] or empty: mean and reciprocal of the standard deviation
   View weight, bias;      ///< [1, d]; the bias may be empty
-  View out;               ///< [rows, d]; may be x in a plain norm
+  View out;               ///< [rows, d]; may be x if y is empty
   double epsilon = 1e-5;  ///< added to the variance
   bool centered = true;   ///< false: RMSNorm
   Dropout dropout;
@@ -270,7 +270,8 @@ struct BatchNorm {
   View mean, variance;  ///< [1, d]; the variance is the mean of the squares of x - mean
   View weight, bias;    ///< [1, d]
   double epsilon = 1e-5;
-  bool of_batch = true;  ///< mean and variance are those of the rows of x, and are written; else they are read
+  /// Compute mean and variance from the rows of x, and write them; false: read them, such as running averages.
+  bool use_batch_statistics = true;
 
   void operands(auto&& visit) {
     visit("x", x), visit("out", out), visit("mean", mean), visit("variance", variance);
@@ -278,8 +279,8 @@ struct BatchNorm {
   }
 };
 
-/// The gradients of BatchNorm, given grad_out and its mean and variance. If these are of the rows of x, the
-/// gradient also flows through them.
+/// The gradients of BatchNorm, given grad_out and its mean and variance. If these were computed from the rows
+/// of x, the gradient also flows through them.
 struct BatchNormGradient {
   static constexpr const char* name = "batch_norm_gradient";
   View grad_out, x;             ///< [rows, d]
@@ -287,8 +288,8 @@ struct BatchNormGradient {
   View grad_x;                  ///< [rows, d], or empty
   View grad_weight, grad_bias;  ///< [1, d], or empty; added to
   double epsilon = 1e-5;
-  bool of_batch = true;       ///< as in BatchNorm
-  bool accumulate_x = false;  ///< add to grad_x instead of overwriting it
+  bool use_batch_statistics = true;  ///< as in BatchNorm
+  bool accumulate_x = false;         ///< add to grad_x instead of overwriting it
 
   void operands(auto&& visit) {
     visit("grad_out", grad_out), visit("x", x), visit("mean", mean), visit("variance", variance);
@@ -326,7 +327,7 @@ struct Attention {
 
   int kv_heads() const { return heads / group; }
   /// The largest number of keys of a span.
-  int64_t most_keys() const { return sixfold::most_keys(spans); }
+  int64_t max_keys() const { return sixfold::max_keys(spans); }
   void operands(auto&& visit) {
     visit("query", query), visit("key", key), visit("value", value), visit("out", out);
     visit("logsumexp", logsumexp), visit("device_spans", device_spans), visit("key_rows", key_rows);

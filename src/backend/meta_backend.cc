@@ -10,12 +10,13 @@
 namespace sixfold {
 namespace {
 
-size_t pages(size_t bytes) { return (std::max<size_t>(bytes, 1) + 4095) / 4096 * 4096; }
+size_t round_up_to_pages(size_t bytes) { return (std::max<size_t>(bytes, 1) + 4095) / 4096 * 4096; }
 
 }  // namespace
 
 void* MetaBackend::allocate(size_t bytes) {
-  void* data = ::mmap(nullptr, pages(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* data =
+      ::mmap(nullptr, round_up_to_pages(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) throw_environment_error("not enough address space for {} more bytes", bytes);
   in_use_ += bytes;
   peak_ = std::max(peak_, in_use_);
@@ -23,7 +24,7 @@ void* MetaBackend::allocate(size_t bytes) {
 }
 
 void MetaBackend::free(void* device, size_t bytes) {
-  ::munmap(device, pages(bytes));
+  ::munmap(device, round_up_to_pages(bytes));
   in_use_ -= bytes;
 }
 
@@ -31,11 +32,11 @@ void MetaBackend::download(std::span<std::byte> host, const void*) {
   std::fill(host.begin(), host.end(), std::byte{0});
 }
 
-/// A packed weight, in memory of its own if the caller gives none.
-struct MetaBackend::Prepared final : PackedWeight {
-  Prepared(DType type, MetaBackend& owner, size_t size)
+/// The address range of a packed weight. It is empty if `pack` was given memory.
+struct MetaBackend::PackedRange final : PackedWeight {
+  PackedRange(DType type, MetaBackend& owner, size_t size)
       : PackedWeight(type), backend(owner), bytes(size), data(bytes > 0 ? owner.allocate(bytes) : nullptr) {}
-  ~Prepared() override {
+  ~PackedRange() override {
     if (bytes > 0) backend.free(data, bytes);
   }
   MetaBackend& backend;
@@ -44,11 +45,12 @@ struct MetaBackend::Prepared final : PackedWeight {
 };
 
 std::shared_ptr<PackedWeight> MetaBackend::pack(View b, bool transpose_b, void* memory) {
-  return std::make_shared<Prepared>(b.dtype, *this, memory ? 0 : packed_bytes(b, transpose_b));
+  return std::make_shared<PackedRange>(b.dtype, *this, memory ? 0 : packed_bytes(b, transpose_b));
 }
 
 size_t MetaBackend::packed_bytes(View b, bool) {
-  return static_cast<size_t>(b.rows * b.cols) * sizeof(float) * 9 / 8;  // whole tiles
+  return static_cast<size_t>(b.rows * b.cols) * sizeof(float) * 9 /
+         8;  // 1/8 more, since kernels pad to whole tiles
 }
 
 void MetaBackend::run(KernelCall call) {

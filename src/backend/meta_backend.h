@@ -10,14 +10,14 @@ class MetaBackend final : public Backend {
   std::string name() const override { return "meta"; }
   bool is_host() const override { return true; }  // like the backends whose memory is forecast
   std::shared_ptr<Backend> sibling() const override { return std::make_shared<MetaBackend>(); }
-  /// Bytes that are allocated, and the maximum so far.
+  /// The number of bytes that are allocated, and its maximum so far.
   size_t in_use() const { return in_use_; }
   size_t peak() const { return peak_; }
   /// The largest number of elements that both operands of a product have together; kernels copy them into
   /// another layout.
   int64_t largest_product() const { return largest_product_; }
-  /// Multiplications and additions of all matrix products so far. What attention computes between its
-  /// projections is not among them.
+  /// The number of multiplications and additions of all matrix products so far. It does not include the
+  /// products of queries, keys and values inside the attention kernel.
   double product_operations() const { return product_operations_; }
 
   void* allocate(size_t bytes) override;
@@ -29,7 +29,7 @@ class MetaBackend final : public Backend {
   size_t packed_bytes(View b, bool) override;
 
  private:
-  struct Prepared;
+  struct PackedRange;
   size_t in_use_ = 0, peak_ = 0;
   int64_t largest_product_ = 0;
   double product_operations_ = 0;

@@ -42,7 +42,7 @@ struct RDrop {
   }
 };
 
-/// The loss of a row of logits [rows, vocab] that should follow that of a teacher (Hinton et al. 2015,
+/// The loss of rows of logits [rows, vocab] that should follow those of a teacher (Hinton et al. 2015,
 /// "Distilling the Knowledge in a Neural Network"; for each token Kim and Rush 2016, section 3.1): factor *
 /// KL(p || q), where p and q are the softmaxes of `teacher` and of `logits`, written to losses [1, rows]. If
 /// `gradient` is set, `teacher` is overwritten by the gradients of loss * scale for `logits`. The loss of a row
@@ -59,19 +59,21 @@ struct Distillation {
   }
 };
 
-/// The loss of attention that should follow links (Garg et al. 2019, "Jointly Learning to Align and Translate
-/// with Transformer Models", equation 5): for each query the cross entropy of the mean of the heads' weights
-/// against its row of `wanted`, times `factor`, written to losses [1, queries]. `gradient`, unless it is empty,
-/// is overwritten by the gradients of loss * scale for the weights. A mean below 1e-9 counts as 1e-9.
+/// The loss of guided alignment: attention weights should follow the links of a word alignment (Garg et al.
+/// 2019, "Jointly Learning to Align and Translate with Transformer Models", equation 5). For each query it is
+/// the cross entropy of the mean of the heads' weights against its row of `target_weights`, times `factor`,
+/// written to losses [1, queries]. `gradient`, unless it is empty, is overwritten by the gradients of loss *
+/// scale for the weights. A mean below 1e-9 counts as 1e-9.
 struct LinkLoss {
   static constexpr const char* name = "link_loss";
-  View weights;  ///< [queries, heads * keys]: the keys of a head beside each other
-  View wanted;   ///< [queries, keys]
+  View weights;         ///< [queries, heads * keys]: the keys of a head beside each other
+  View target_weights;  ///< [queries, keys]
   View losses, gradient = {};
   double factor = 1, scale = 1;
 
   void operands(auto&& visit) {
-    visit("weights", weights), visit("wanted", wanted), visit("losses", losses), visit("gradient", gradient);
+    visit("weights", weights), visit("target_weights", target_weights);
+    visit("losses", losses), visit("gradient", gradient);
   }
 };
 

@@ -51,14 +51,15 @@ struct RecurrentStep {
 /// The gradients of RecurrentStep.
 struct RecurrentStepGradient {
   static constexpr const char* name = "recurrent_step_gradient";
-  RecurrentStep forward;  ///< with what it computed
-  View grad_state;        ///< [rows, d]: of h', from where it is used outside of the cell
-  /// [rows, d]: of h', from the next step. For gru it is overwritten by the part of the gradient of h that does
-  /// not pass through a product.
+  RecurrentStep forward;  ///< with the activations and states that it computed
+  View grad_state;        ///< [rows, d]: the gradient of h' through its uses outside of the cell
+  /// [rows, d]: the gradient of h' through the next step. For gru it is overwritten by the part of the gradient
+  /// of h that does not pass through a product.
   View carried_state;
-  View carried_memory;  ///< [rows, d] for lstm: of c', from the next step; overwritten by the gradient of c
-  View grad_gates;      ///< [rows, gates * d]: of x; overwritten; may be `forward.gates`
-  View grad_recurrent;  ///< [rows, 3 d] for gru: of h; overwritten; may be `forward.recurrent`
+  /// [rows, d] for lstm: the gradient of c' through the next step; overwritten by the gradient of c.
+  View carried_memory;
+  View grad_gates;      ///< [rows, gates * d]: the gradient of x; overwritten; may be `forward.gates`
+  View grad_recurrent;  ///< [rows, 3 d] for gru: the gradient of h; overwritten; may be `forward.recurrent`
 
   void operands(auto&& visit) {
     forward.operands(visit);

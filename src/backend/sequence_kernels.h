@@ -25,10 +25,10 @@ struct AttentionSpan {
 };
 
 /// The largest number of keys of a span.
-inline int64_t most_keys(std::span<const AttentionSpan> spans) {
-  int64_t most = 0;
-  for (const AttentionSpan& span : spans) most = std::max<int64_t>(most, span.key_count);
-  return most;
+inline int64_t max_keys(std::span<const AttentionSpan> spans) {
+  int64_t max = 0;
+  for (const AttentionSpan& span : spans) max = std::max<int64_t>(max, span.key_count);
+  return max;
 }
 
 /// The tokens that a convolution reads. The output for the token at place p of a span reads places p - left,
@@ -40,7 +40,7 @@ struct ConvolutionWindow {
   int64_t left = 0, size = 1;
 
   void operands(auto&& visit) { visit("window.spans", spans), visit("window.key_rows", key_rows); }
-  /// Taps [begin, end) of a query lie within its span. Tap o reads place `first` + o.
+  /// The taps [begin, end) of a query read places within its span. Tap o reads place `first` + o.
   struct Taps {
     int64_t first, begin, end;
   };

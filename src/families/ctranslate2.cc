@@ -16,7 +16,7 @@
 #include "formats/ctranslate2_file.h"
 #include "model/layers/positions.h"
 #include "model_folder/binding.h"
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 #include "tasks/translation/settings.h"
 #include "text/sentence_piece.h"
 

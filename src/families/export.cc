@@ -34,7 +34,7 @@ ModelConfig without_unused_settings(ModelConfig c) {
   if (c.encoder_mixer == MixerKind::attention && c.decoder_mixer == MixerKind::attention)
     c.attention_window = defaults.attention_window, c.kernel_size = defaults.kernel_size;
   if (c.norm != Norm::batch) c.batch_norm_momentum = defaults.batch_norm_momentum;
-  c.drop_fitted();
+  c.drop_fitted_settings();
   // `directions` only requires that sources begin with the token of a language, which other programs do not
   // check.
   std::erase_if(c.settings.children, [](const auto& child) { return child.first == "directions"; });

@@ -10,7 +10,7 @@
 #include "families/json/keys.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 
 namespace sixfold {
 namespace {

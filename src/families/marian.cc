@@ -14,7 +14,7 @@
 #include "formats/marian_bin.h"
 #include "formats/npz.h"
 #include "model_folder/binding.h"
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 #include "tasks/translation/settings.h"
 #include "text/sentence_piece.h"
 #include "text/whitespace.h"

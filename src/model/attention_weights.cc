@@ -5,18 +5,18 @@
 namespace sixfold {
 namespace {
 
-/// Keeps the weights of one layer. The layers after it run only if their states are wanted.
-class OneLayer final : public AttentionObserver {
+/// Stores the weights of one layer. The layers after it run only if `all_layers` is set.
+class OneLayerObserver final : public AttentionObserver {
  public:
-  OneLayer(AttentionKind kind, int layer, bool all_layers)
+  OneLayerObserver(AttentionKind kind, int layer, bool all_layers)
       : kind_(kind), layer_(layer), all_layers_(all_layers) {}
   bool wants(AttentionKind kind, int layer) const override { return kind == kind_ && layer == layer_; }
-  void see(AttentionKind, int, const ops::AttentionInputs& inputs, const ops::AttentionPattern& pattern,
-           Context& context) override {
+  void observe_attention(AttentionKind, int, const ops::AttentionInputs& inputs,
+                         const ops::AttentionPattern& pattern, Context& context) override {
     weights_ = ops::attention_weights(context, inputs, pattern);
   }
-  bool done() const override { return has_seen() && !all_layers_; }
-  bool has_seen() const { return static_cast<bool>(weights_); }
+  bool done() const override { return has_weights() && !all_layers_; }
+  bool has_weights() const { return static_cast<bool>(weights_); }
   const Tensor& weights() const { return weights_; }
 
  private:
@@ -26,28 +26,28 @@ class OneLayer final : public AttentionObserver {
   Tensor weights_;
 };
 
-/// Keeps the weights of all layers.
-class AllLayers final : public AttentionObserver {
+/// Stores the weights of all layers.
+class AllLayersObserver final : public AttentionObserver {
  public:
-  struct Seen {
+  struct ObservedLayer {
     AttentionKind kind;
     int layer;
     Tensor weights;
   };
   bool wants(AttentionKind, int) const override { return true; }
-  void see(AttentionKind kind, int layer, const ops::AttentionInputs& inputs,
-           const ops::AttentionPattern& pattern, Context& context) override {
-    seen_.push_back({kind, layer, ops::attention_weights(context, inputs, pattern)});
+  void observe_attention(AttentionKind kind, int layer, const ops::AttentionInputs& inputs,
+                         const ops::AttentionPattern& pattern, Context& context) override {
+    observed_.push_back({kind, layer, ops::attention_weights(context, inputs, pattern)});
   }
-  const std::vector<Seen>& seen() const { return seen_; }
+  const std::vector<ObservedLayer>& observed() const { return observed_; }
 
  private:
-  std::vector<Seen> seen_;
+  std::vector<ObservedLayer> observed_;
 };
 
-/// What an observer has seen, for each sample [heads, target, source].
-std::vector<std::vector<float>> of_samples(const Tensor& weights, AttentionKind kind, const Batch& batch,
-                                           Context& context) {
+/// Divides the weights of a layer by sample: [heads, target, source] for each.
+std::vector<std::vector<float>> weights_by_sample(const Tensor& weights, AttentionKind kind, const Batch& batch,
+                                                  Context& context) {
   const Ragged& queries = kind == AttentionKind::encoder ? batch.source.rows : batch.target.rows;
   const Ragged& keys = kind == AttentionKind::decoder ? batch.target.rows : batch.source.rows;
   const auto all = weights.to_floats(context.backend());
@@ -75,22 +75,23 @@ std::vector<std::vector<float>> attention_weights(const Transformer& model, cons
   require(layers > 0, "attention: the model has no {} attention", name_of_enum(kind));
   require(layer >= 0 && layer < layers, "attention of layer {}: the model has layers 0 to {}", layer,
           layers - 1);
-  OneLayer observer(kind, layer, states != nullptr);
+  OneLayerObserver observer(kind, layer, states != nullptr);
   const Tensor output = model.states(batch, context, &observer);
   if (states) *states = output;
   const MixerKind mixer = kind == AttentionKind::encoder ? config.encoder_mixer : config.decoder_mixer;
-  require(observer.has_seen(), "attention: the model has no {0} attention: its {0}_mixer is '{1}'",
+  require(observer.has_weights(), "attention: the model has no {0} attention: its {0}_mixer is '{1}'",
           name_of_enum(kind), name_of_enum(mixer));
-  return of_samples(observer.weights(), kind, batch, context);
+  return weights_by_sample(observer.weights(), kind, batch, context);
 }
 
 std::vector<LayerAttention> all_attention_weights(const Transformer& model, const Batch& batch,
                                                   Context& context) {
-  AllLayers observer;
+  AllLayersObserver observer;
   model.states(batch, context, &observer);
   std::vector<LayerAttention> all;
-  for (const AllLayers::Seen& seen : observer.seen())
-    all.push_back({seen.kind, seen.layer, of_samples(seen.weights, seen.kind, batch, context)});
+  for (const AllLayersObserver::ObservedLayer& observed : observer.observed())
+    all.push_back(
+        {observed.kind, observed.layer, weights_by_sample(observed.weights, observed.kind, batch, context)});
   return all;
 }
 

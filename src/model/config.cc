@@ -14,16 +14,17 @@ static void require_encoder_alone(const ModelConfig& c) {
 static void validate_span(const ModelConfig& c) {
   require_encoder_alone(c);
   require(!c.reads_images(), "head.kind: 'span' finds answers in texts, but the model reads images");
-  constexpr int fewest = 8;
-  require(c.context_tokens >= fewest,
+  constexpr int min_tokens = 8;
+  require(c.context_tokens >= min_tokens,
           "context_tokens: is {}; a model that answers questions must read at least {} at once",
-          c.context_tokens, fewest);
+          c.context_tokens, min_tokens);
   require(!c.limits_length() || c.context_tokens <= c.max_positions,
           "context_tokens: is {}, but max_positions is {}; each token needs a position", c.context_tokens,
           c.max_positions);
 }
 
-/// For a model that reads texts, with their start and their end, and cuts longer ones.
+/// Throws an input error if a model that reads texts has too few positions for a text of `context_tokens`
+/// tokens, its start token and its end token.
 static void require_positions_of_texts(const ModelConfig& c) {
   require(
       c.reads_images() || !c.limits_length() ||
@@ -42,9 +43,9 @@ static void validate_classes(const ModelConfig& c) {
 static void validate_images(const ModelConfig& c) {
   validate(c.image);
   require(c.has_encoder(), "image: images are read by an encoder, but encoder_layers is 0");
-  require(c.head.kind != HeadKind::vocabulary || c.has_decoder(),
+  require(c.head.kind != OutputHead::vocabulary || c.has_decoder(),
           "image: a model that reads images must have head.kind 'classes' or a decoder (decoder_layers is 0)");
-  require((c.head.kind != HeadKind::classes && c.head.kind != HeadKind::embedding) ||
+  require((c.head.kind != OutputHead::classes && c.head.kind != OutputHead::embedding) ||
               c.head.pooling != Pooling::first || c.image.class_token,
           "head.pooling: is 'first', but images have no first token; choose mean or attention, or set "
           "image.class_token");
@@ -61,11 +62,12 @@ void validate(const ModelConfig& c) {
   check_ranges(c);
   validate(static_cast<const Architecture&>(c));
   if (c.reads_images()) validate_images(c);
-  if (c.head.kind == HeadKind::classes) validate_classes(c);
-  if (c.head.kind == HeadKind::span) validate_span(c);
-  if (c.head.kind == HeadKind::embedding || c.head.dense) require_encoder_alone(c);
-  if (c.head.kind == HeadKind::embedding) require_positions_of_texts(c);
-  require(!c.head.dense || c.head.kind != HeadKind::span, "head.dense: a head of kind 'span' has no such map");
+  if (c.head.kind == OutputHead::classes) validate_classes(c);
+  if (c.head.kind == OutputHead::span) validate_span(c);
+  if (c.head.kind == OutputHead::embedding || c.head.dense) require_encoder_alone(c);
+  if (c.head.kind == OutputHead::embedding) require_positions_of_texts(c);
+  require(!c.head.dense || c.head.kind != OutputHead::span,
+          "head.dense: a head of kind 'span' has no such map");
   require(!c.head.norm || c.head.dense, "head.norm: it normalizes what head.dense gives, which is false");
   const bool joint =
       !c.reads_images() && c.has_encoder() && (c.has_decoder() ? c.shares_embedding() : c.shares_output());

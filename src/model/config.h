@@ -16,8 +16,8 @@
 
 namespace sixfold {
 
-/// What a model predicts from the states of its last stack.
-enum class HeadKind {
+/// The kind of a model's output layer, which makes predictions from the states of its last stack.
+enum class OutputHead {
   vocabulary,  ///< a token for each row (section 3.4)
   classes,     ///< a label for each sequence
   span,        ///< where the answer to a question starts and ends (Devlin et al. 2019, section 4.2)
@@ -25,21 +25,21 @@ enum class HeadKind {
 };
 
 template <>
-struct EnumNames<HeadKind> {
-  static constexpr std::pair<HeadKind, std::string_view> names[] = {{HeadKind::vocabulary, "vocabulary"},
-                                                                    {HeadKind::classes, "classes"},
-                                                                    {HeadKind::span, "span"},
-                                                                    {HeadKind::embedding, "embedding"}};
+struct EnumNames<OutputHead> {
+  static constexpr std::pair<OutputHead, std::string_view> names[] = {{OutputHead::vocabulary, "vocabulary"},
+                                                                      {OutputHead::classes, "classes"},
+                                                                      {OutputHead::span, "span"},
+                                                                      {OutputHead::embedding, "embedding"}};
 };
 
 /// The head of a model: what it predicts, and how.
 struct HeadConfig {
-  HeadKind kind = HeadKind::vocabulary;
+  OutputHead kind = OutputHead::vocabulary;
   int classes = 0;                   ///< the number of labels that a head predicts classes of
-  Pooling pooling = Pooling::first;  ///< of a sequence's states, for a head that predicts one thing of it
-  bool dense = false;                ///< a linear map and `activation` of the states that are projected
+  Pooling pooling = Pooling::first;  ///< how the states of a sequence are pooled, for classes and embeddings
+  bool dense = false;  ///< apply a linear map and `activation` to the states before the projection
   Activation activation = Activation::tanh;
-  bool norm = false;  ///< LayerNorm of what `dense` gives
+  bool norm = false;  ///< apply LayerNorm after `dense`
 };
 
 inline void visit(OptionVisitor& v, HeadConfig& o) {
@@ -53,13 +53,13 @@ inline void visit(OptionVisitor& v, HeadConfig& o) {
   v.field("norm", o.norm, "LayerNorm after `dense`");
 }
 
-/// The contents of config.json: what the model is for, the architecture, the sizes of the vocabularies, the
+/// The contents of config.json: the task of the model, the architecture, the sizes of the vocabularies, the
 /// hashes of the tokenizers and the generation settings.
 struct ModelConfig : Architecture {
   static constexpr int pixel_values = 256;  ///< `source_vocab` of a model that reads images
 
   std::string task;     ///< the name of the task that the model is for (tasks/tasks.h)
-  OptionNode settings;  ///< what that task alone reads and writes (`settings_of`)
+  OptionNode settings;  ///< the settings that only this task reads and writes (`settings_of`)
   int source_vocab = 0;
   int target_vocab = 0;
   int unk = 0;                        ///< id of the unknown token in the target vocabulary
@@ -68,14 +68,14 @@ struct ModelConfig : Architecture {
   std::string source_tokenizer_hash;  ///< `hash_hex` of the tokenizer's file
   std::string target_tokenizer_hash;
 
-  /// The number of tokens that the model reads at once; what counts is said by its task. Longer texts are cut,
-  /// or read in windows of this size. 0: no limit.
+  /// The maximum number of tokens that the model reads at once. Its task defines which tokens count, and
+  /// whether longer texts are cut or read in windows of this size. 0: no limit.
   int context_tokens = 0;
-  ImageInput image;  ///< what the encoder reads, if it reads images
+  ImageInput image;  ///< how the encoder reads images; its height is 0 if the model reads text
   HeadConfig head;
   AdapterConfig adapters;
 
-  GenerationConfig generation;  ///< defaults, which a caller may override
+  GenerationConfig generation;  ///< the default generation settings, which each call may override
 
   /// Whether the encoder reads patches of images, and not tokens.
   bool reads_images() const { return image.height > 0; }
@@ -83,22 +83,22 @@ struct ModelConfig : Architecture {
   /// Whether the model reads or writes tokens.
   bool has_tokens() const { return source_is_tokens() || has_decoder(); }
   bool has_tokenizer() const { return !source_tokenizer_hash.empty() || !target_tokenizer_hash.empty(); }
-  /// Whether the model has a text to read and another one to write.
+  /// Whether the model reads one text and writes another one.
   bool has_two_texts() const { return source_is_tokens() && has_encoder() && has_decoder(); }
-  /// Whether the model is a decoder alone, which goes on with the text that it reads.
+  /// Whether the model consists of a decoder alone, which continues the text that it reads.
   bool continues_text() const { return !has_encoder() && has_decoder(); }
   /// The number of ids of a row of the source (`IdBatch`).
   int source_ids_per_row() const { return reads_images() ? image.patch_values() : 1; }
   /// The decoder layer whose cross-attention aligns words, from 0.
   int alignment_layer() const { return alignment_layer(generation); }
-  /// The same under other settings.
+  /// The same with other generation settings.
   int alignment_layer(const GenerationConfig& rules) const {
     return rules.alignment_layer < 0 ? std::max(0, decoder_layers + rules.alignment_layer)
                                      : rules.alignment_layer;
   }
   TargetEnds target_ends() const { return {decoder_start_token, eos}; }
-  /// Drops the setting of the task that was fitted to the weights of this very model.
-  void drop_fitted() {
+  /// Removes the setting of the task that was fitted to the weights of this model, and is wrong for others.
+  void drop_fitted_settings() {
     std::erase_if(settings.children, [](const auto& child) { return child.first == "confidence"; });
   }
 };
@@ -140,20 +140,21 @@ Settings settings_of(const ModelConfig& config) {
 /// differ in size, or a special id is not in its vocabulary.
 void validate(const ModelConfig& config);
 
-/// The tokens that a model never generates by these rules: those that they suppress, the unknown token unless
-/// they allow it, and the start token. What is given, such as a prompt, a forced prefix or a target to score,
-/// may contain them.
+/// The tokens that a model never generates with these settings: suppressed tokens, the unknown token unless it
+/// is allowed, and the start token. Text that the model is given, such as a prompt, a forced prefix or a target
+/// to score, may contain them.
 std::vector<int32_t> tokens_never_generated(const ModelConfig& config, const GenerationConfig& rules);
 
-/// A task, and the network that its models have.
+/// A task, and the parts of the network of its models.
 struct TaskNetwork {
   std::string_view task;
   bool encoder = true, decoder = true;
   bool images = false;  ///< the encoder reads images, and not tokens
-  HeadKind head = HeadKind::vocabulary;
+  OutputHead head = OutputHead::vocabulary;
 };
 
-/// Throws an input error that begins with `where` unless the model is for this task and has its network.
+/// Throws an input error that begins with `where` unless the model is for this task and its network has these
+/// parts.
 void require_task(const ModelConfig& config, const TaskNetwork& task, const std::string& where);
 
 }  // namespace sixfold

@@ -24,7 +24,7 @@ Widths widths_of(const std::vector<StateShape>& layers, int retain) {
   return widths;
 }
 
-/// Returns the first extension that belongs to another request.
+/// Returns the index of the first extension after `begin` that belongs to another request.
 size_t end_of_request(std::span<const Extension> extensions, size_t begin) {
   size_t end = begin;
   while (end < extensions.size() && extensions[end].request == extensions[begin].request) ++end;
@@ -51,7 +51,7 @@ class DecodingState::Step final : public SequenceState {
     Tensor new_rows;
     Pattern before, after;
   };
-  Pattern pattern(size_t store, bool with_new) const;
+  Pattern pattern(size_t store, bool include_new) const;
   Stored& stored(int layer) { return stored_[state_.store_of_[static_cast<size_t>(layer)]]; }
   RowStore& store(int layer) { return state_.target_[state_.store_of_[static_cast<size_t>(layer)]]; }
   int count(size_t i) const { return rows_.ragged.length(static_cast<int>(i)); }
@@ -97,19 +97,19 @@ DecodingState::Step::Step(DecodingState& state, std::span<const Extension> exten
 
 /// Each token attends to the rows of its hypothesis, either including the new tokens up to itself or without
 /// new tokens.
-DecodingState::Step::Pattern DecodingState::Step::pattern(size_t store, bool with_new) const {
+DecodingState::Step::Pattern DecodingState::Step::pattern(size_t store, bool include_new) const {
   std::vector<AttentionSpan> spans;
   std::vector<int32_t> places;
   bool several = false;
   for (size_t i = 0; i < hypotheses_.size(); ++i) {
     const auto& rows = hypotheses_[i]->rows[store];
-    const auto end = rows.end() - (with_new ? 0 : count(i));
+    const auto end = rows.end() - (include_new ? 0 : count(i));
     spans.push_back({rows_.ragged.begin(static_cast<int>(i)), count(i), static_cast<int32_t>(places.size()),
                      static_cast<int32_t>(end - rows.begin())});
     several = several || count(i) > 1;
     places.insert(places.end(), rows.begin(), end);
   }
-  return ops::attention_pattern(context_, std::move(spans), /*causal=*/with_new && several, places);
+  return ops::attention_pattern(context_, std::move(spans), /*causal=*/include_new && several, places);
 }
 
 StateRows DecodingState::Step::before(int layer) {
@@ -155,7 +155,7 @@ DecodingState::Request& DecodingState::at(int request) {
   return requests_[static_cast<size_t>(request)];
 }
 
-/// Everything that may fail comes before the first change.
+/// All steps that may fail come before the first change of the state.
 void DecodingState::enter(std::span<const int> requests, const IdBatch& sources, Context& context) {
   check_entering(requests, sources);
   std::vector<Request> entering(requests.size());
@@ -234,9 +234,9 @@ void DecodingState::release(const Hypothesis& hypothesis) {
 /// parent's rows without copying.
 void DecodingState::branch(std::span<const Extension> siblings) {
   Request& request = at(siblings.front().request);
-  require(request.generation != generation_, "decoding: the extensions of request {} are not adjacent",
+  require(request.last_extended != extend_calls_, "decoding: the extensions of request {} are not adjacent",
           siblings.front().request);
-  request.generation = generation_;
+  request.last_extended = extend_calls_;
   auto& parents = request.hypotheses;
   std::vector<int> children(parents.size());
   for (const Extension& extension : siblings) {
@@ -244,7 +244,7 @@ void DecodingState::branch(std::span<const Extension> siblings) {
             "decoding: request {} has no hypothesis {}; it has {}", extension.request, extension.parent,
             parents.size());
     require(!extension.tokens.empty(), "decoding: an extension of request {} has no token", extension.request);
-    if (!extension.anew) ++children[static_cast<size_t>(extension.parent)];
+    if (!extension.new_sequence) ++children[static_cast<size_t>(extension.parent)];
   }
   for (size_t parent = 0; parent < parents.size(); ++parent)
     if (children[parent] == 0) release(parents[parent]);
@@ -252,7 +252,7 @@ void DecodingState::branch(std::span<const Extension> siblings) {
   next.reserve(siblings.size());
   for (const Extension& extension : siblings) {
     const auto parent = static_cast<size_t>(extension.parent);
-    if (extension.anew)
+    if (extension.new_sequence)
       next.emplace_back().rows.resize(target_.size());
     else
       next.push_back(--children[parent] > 0 ? copy(parents[parent]) : std::move(parents[parent]));
@@ -262,21 +262,22 @@ void DecodingState::branch(std::span<const Extension> siblings) {
 
 Tensor DecodingState::extend(std::span<const Extension> extensions, Context& context,
                              AttentionObserver* observer) {
-  ++generation_;
+  ++extend_calls_;
   for (size_t begin = 0, end = 0; begin < extensions.size(); begin = end) {
     end = end_of_request(extensions, begin);
     branch(extensions.subspan(begin, end - begin));
   }
   Step step(*this, extensions, context);
-  const std::vector<KeyValues> memory = see_sources(extensions, context);
+  const std::vector<KeyValues> memory = source_memory(extensions, context);
   Tensor states = model_.decode(step.ids(), {step.rows(), step, memory}, context, observer);
   step.trim();
   return states;
 }
 
-/// The tokens of a request are adjacent and share one span of its source.
-std::vector<KeyValues> DecodingState::see_sources(std::span<const Extension> extensions,
-                                                  Context& context) const {
+/// Returns the keys and values of the sources for each layer. The new tokens of a request are adjacent, and one
+/// span lets all of them attend to its source.
+std::vector<KeyValues> DecodingState::source_memory(std::span<const Extension> extensions,
+                                                    Context& context) const {
   if (!model_.config().has_encoder()) return {};
   std::vector<AttentionSpan> spans;
   std::vector<int32_t> places;

@@ -11,17 +11,17 @@ namespace sixfold {
 /// The continuation of a hypothesis: its parent, and the tokens that the decoder reads next.
 struct Extension {
   int request = 0;
-  /// Index of the parent among the request's extensions in the last call; 0 in the first call.
+  /// Index of the parent among the request's extensions in the previous call; 0 in the first call.
   int parent = 0;
   std::span<const int32_t> tokens;  ///< the next token, or several: a prompt or a forced prefix
-  /// Forget what the parent has read: the tokens are the first ones. The source stays.
-  bool anew = false;
+  /// The tokens begin a new sequence, which replaces the tokens that the parent has read. The source stays.
+  bool new_sequence = false;
 };
 
 /// The state of decoding several requests. For each request it holds the source, projected once for the
 /// cross-attention of every layer; for each hypothesis it holds the rows that the mixers keep. Hypotheses share
 /// the rows of their common tokens, and reordering them copies no rows. Each hypothesis has its own position:
-/// there is no global step, and requests enter and leave independently. For one thread at a time.
+/// there is no global step, and requests can be added and removed at any time. For one thread at a time.
 class DecodingState {
  public:
   /// Stores rows in the memory of `backend`; the contexts of later calls must use the same backend. Throws an
@@ -38,8 +38,7 @@ class DecodingState {
   /// Extends hypotheses. The extensions of a request must be adjacent; they become its new hypotheses, and
   /// hypotheses without an extension are dropped. Requests without extensions are unchanged. Returns the
   /// decoder's states of all new tokens, [tokens, d_model], in the order of the extensions. Does not wait for
-  /// the kernels.
-  /// The observer, or null, is shown the attention of these tokens.
+  /// the kernels. `observer`, unless it is null, observes the attention of these tokens.
   Tensor extend(std::span<const Extension> extensions, Context& context, AttentionObserver* observer = nullptr);
   /// The number of tokens of a request's source.
   size_t source_tokens(int request) const { return requests_[static_cast<size_t>(request)].source_rows.size(); }
@@ -59,7 +58,7 @@ class DecodingState {
   struct Request {
     std::vector<int32_t> source_rows;
     std::vector<Hypothesis> hypotheses;  ///< empty: the number is free
-    int64_t generation = 0;              ///< number of the call of `extend` that created them
+    int64_t last_extended = 0;           ///< number of the call of `extend` that created the hypotheses
   };
   class Step;
 
@@ -69,7 +68,7 @@ class DecodingState {
   void branch(std::span<const Extension> siblings);
   Hypothesis copy(const Hypothesis& hypothesis);
   void release(const Hypothesis& hypothesis);
-  std::vector<KeyValues> see_sources(std::span<const Extension> extensions, Context& context) const;
+  std::vector<KeyValues> source_memory(std::span<const Extension> extensions, Context& context) const;
 
   const Transformer& model_;
   RowStore source_;
@@ -77,7 +76,7 @@ class DecodingState {
   std::vector<size_t> store_of_;  // by layer
   std::vector<RowStore> target_;
   std::vector<Request> requests_;
-  int64_t generation_ = 0;
+  int64_t extend_calls_ = 0;  // number of calls of `extend` so far
 };
 
 }  // namespace sixfold

@@ -49,7 +49,7 @@ std::string describe_embeddings(const ModelConfig& c) {
                        !c.has_decoder()    ? ""
                        : c.shares_output() ? "; one matrix for target and output"
                                            : "; separate matrices for target and output");
-  if (c.head.kind != HeadKind::vocabulary) return "of the source alone";
+  if (c.head.kind != OutputHead::vocabulary) return "of the source alone";
   if (!c.has_decoder())
     return c.shares_output() ? "one matrix for input and output" : "separate matrices for input and output";
   if (!c.has_encoder())

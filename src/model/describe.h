@@ -3,7 +3,7 @@
 
 #include "model/config.h"
 
-// A model in words, for people.
+// Human-readable descriptions of a model.
 
 namespace sixfold {
 
@@ -13,7 +13,7 @@ std::string describe_layers(const ModelConfig& config);
 std::string describe_embeddings(const ModelConfig& config);
 /// What differs from the paper's architecture, besides sizes: "norm rms, positions rotary".
 std::string describe_variant(const Architecture& architecture);
-/// How outputs are searched.
+/// The settings of the search for an output: "beam size 4, scores divided by n^1, ...".
 std::string describe_search(const GenerationConfig& rules);
 
 }  // namespace sixfold

@@ -7,7 +7,8 @@
 namespace sixfold {
 namespace {
 
-/// Of `DrawOptions` and `DrawChoice`. `otherwise`: what is said of options that are not given.
+/// Visits the fields of `DrawOptions` or `DrawChoice`. `otherwise` is appended to each description: the default
+/// of an option that is not given.
 template <class Options>
 void visit_choice(OptionVisitor& v, Options& o, const std::string& otherwise) {
   v.field("temperature", o.temperature, "divide logits by this before drawing; 0: greedy search" + otherwise,

@@ -5,27 +5,30 @@ namespace sixfold {
 
 class OptionVisitor;
 
-/// How a token is drawn from the distribution of a model. The steps act in the order of the fields, as those of
-/// Hugging Face's transformers do.
+/// The options of sampling: how a token is drawn from the distribution of a model. They are applied in the
+/// order of the fields, as in Hugging Face's transformers.
 struct DrawOptions {
-  /// Divide the positive logits of tokens that occur before by this, and multiply their negative ones by it
+  /// Divide the positive logits of tokens that have occurred by this, and multiply their negative ones by it
   /// (Keskar et al. 2019, CTRL); 1: no change.
   float repetition_penalty = 1;
   /// Divide all logits by this before the softmax; 0: always choose the likeliest token.
   float temperature = 1;
-  int top_k = 0;  ///< choose among this many tokens, the likeliest; 0: all
-  /// Then among the fewest likeliest tokens that have this probability (Holtzman et al. 2020); 1: all.
+  int top_k = 0;  ///< keep only this many tokens, the likeliest; 0: all
+  /// Then keep the smallest set of likeliest tokens with this total probability (nucleus sampling, Holtzman et
+  /// al. 2020); 1: all.
   float top_p = 1;
-  /// Then among those with this share of the probability of the likeliest (Nguyen et al. 2024); 0: all.
+  /// Then keep the tokens with at least this share of the probability of the likeliest one (Nguyen et al.
+  /// 2024); 0: all.
   float min_p = 0;
 };
 
-/// The options of drawing that were chosen; the others are as a model has them.
+/// The options of sampling that a call sets. The others are those that are stored with the model.
 struct DrawChoice {
   std::optional<float> repetition_penalty, temperature;
   std::optional<int> top_k;
   std::optional<float> top_p, min_p;
 
+  /// Returns `others` with the options that are set here.
   DrawOptions over(const DrawOptions& others) const {
     return {.repetition_penalty = repetition_penalty.value_or(others.repetition_penalty),
             .temperature = temperature.value_or(others.temperature),
@@ -36,7 +39,7 @@ struct DrawChoice {
 };
 
 void visit(OptionVisitor& v, DrawOptions& o);
-/// All fields but `repetition_penalty`.
+/// Visits all fields but `repetition_penalty`.
 void visit_choice(OptionVisitor& v, DrawOptions& o);
 void visit(OptionVisitor& v, DrawChoice& o);
 

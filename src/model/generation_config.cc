@@ -56,10 +56,10 @@ void visit(OptionVisitor& v, GenerationConfig& o) {
       "last but one: measured when training ends");
 }
 
-int longest_output(const GenerationConfig& rules, int source_tokens) {
-  constexpr double most = 1 << 30;
+int max_output_length(const GenerationConfig& rules, int source_tokens) {
+  constexpr double no_limit = 1 << 30;
   const double longest = std::floor(double{rules.length_factor} * source_tokens) + rules.length_offset;
-  return static_cast<int>(std::clamp(longest, 1.0, rules.max_new_tokens > 0 ? rules.max_new_tokens : most));
+  return static_cast<int>(std::clamp(longest, 1.0, rules.max_new_tokens > 0 ? rules.max_new_tokens : no_limit));
 }
 
 void validate(const GenerationConfig& rules, int vocab) {

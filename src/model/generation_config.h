@@ -16,7 +16,7 @@ enum class ScoreNormalization {
   gnmt,    ///< ((5 + n) / 6)^alpha (Wu et al. 2016, equation 14; section 6.1 of the paper)
 };
 
-/// When the search for a sentence ends before the maximum length.
+/// When the search for an output ends before the maximum length.
 enum class StoppingCriterion {
   best_cannot_improve,  ///< when no unfinished hypothesis can still score better than the best finished one
   beam_finished,        ///< when as many hypotheses have finished as the beam is wide
@@ -54,8 +54,8 @@ struct EnumNames<AtLongest> {
       {AtLongest::end_symbol, "end_symbol"}, {AtLongest::certain_end, "certain_end"}, {AtLongest::cut, "cut"}};
 };
 
-/// The generation settings that a model is made for. They are stored with it. The defaults are those of section
-/// 6.1 of the paper.
+/// The generation settings of a model, which are stored with it. The defaults are those of section 6.1 of the
+/// paper.
 struct GenerationConfig {
   int beam_size = 4;
   ScoreNormalization normalization = ScoreNormalization::gnmt;
@@ -78,16 +78,16 @@ struct GenerationConfig {
   bool allow_unk = false;
   bool renormalize_logits = false;
   bool start_before_text = true;  ///< a language model reads the start token before a prompt
-  /// The decoder layer whose cross-attention aligns words, from 0, or from the last with -1, -2, ... It is
-  /// measured when training ends and at import. The default is the last but one, or the only one (Garg et al.
-  /// 2019).
+  /// The decoder layer whose cross-attention aligns words, counted from 0, or from the last with -1, -2, ... It
+  /// is chosen by a measurement when training ends and at import. The default is the last layer but one, or the
+  /// only one (Garg et al. 2019).
   int alignment_layer = -2;
 };
 
 /// Returns the maximum number of tokens, including the end token, of the output for a source of `source_tokens`
 /// tokens (including its end token): floor(length_factor * source_tokens) + length_offset, at most
 /// `max_new_tokens` if that is set, and at least 1.
-int longest_output(const GenerationConfig& rules, int source_tokens);
+int max_output_length(const GenerationConfig& rules, int source_tokens);
 
 /// Throws an input error that names the setting if a value is out of range, a token is not in the vocabulary,
 /// or settings contradict each other.

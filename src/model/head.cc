@@ -32,8 +32,8 @@ Tensor Head::loss(const Tensor& states, const Batch& batch, const ops::LossOptio
 
 namespace {
 
-/// A linear map of states to as many features, an activation and a norm, as the config's head has them: the
-/// pooler of BERT and the transform before its output (Devlin et al. 2019). It may have nothing of this.
+/// The dense layer of a head: a linear map [d_model, d_model], an activation and a norm, such as BERT's pooler
+/// and the transform before its output (Devlin et al. 2019). Without `head.dense` it returns its input.
 class DenseTransform {
  public:
   DenseTransform(ParameterBuilder make, const ModelConfig& c) : activation_(c.head.activation) {
@@ -142,7 +142,7 @@ class ClassHead final : public PoolingHead {
 /// section 4.2).
 class SpanHead final : public Head {
  public:
-  // A bias would change nothing: it is the same for all rows that the softmax compares.
+  // A bias would have no effect, since it is the same for all rows over which the softmax is computed.
   SpanHead(const ParameterBuilder& builder, const ModelConfig& config)
       : Head({builder.of(ModelPart::head).in("qa_outputs").matrix("weight", start_and_end, config.d_model), {}},
              start_and_end) {}
@@ -162,13 +162,13 @@ class SpanHead final : public Head {
 std::unique_ptr<const Head> make_head(const ParameterBuilder& builder, const ModelConfig& config,
                                       const Tensor& embedding) {
   switch (config.head.kind) {
-    case HeadKind::vocabulary:
+    case OutputHead::vocabulary:
       return std::make_unique<VocabularyHead>(builder, config, embedding);
-    case HeadKind::classes:
+    case OutputHead::classes:
       return std::make_unique<ClassHead>(builder, config);
-    case HeadKind::span:
+    case OutputHead::span:
       return std::make_unique<SpanHead>(builder, config);
-    case HeadKind::embedding:
+    case OutputHead::embedding:
       return std::make_unique<EmbeddingHead>(builder, config);
   }
   throw_unknown("head", config.head.kind);
@@ -176,13 +176,13 @@ std::unique_ptr<const Head> make_head(const ParameterBuilder& builder, const Mod
 
 int64_t label_choices(const ModelConfig& config) {
   switch (config.head.kind) {
-    case HeadKind::vocabulary:
+    case OutputHead::vocabulary:
       return config.target_vocab;
-    case HeadKind::classes:
+    case OutputHead::classes:
       return config.head.classes;
-    case HeadKind::span:
+    case OutputHead::span:
       return config.context_tokens;
-    case HeadKind::embedding:
+    case OutputHead::embedding:
       return 0;
   }
   throw_unknown("head", config.head.kind);

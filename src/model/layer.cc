@@ -72,17 +72,17 @@ std::vector<StateShape> Stack::state() const {
 
 Tensor Stack::operator()(const Tensor& embedded, LayerContext& c) const {
   const Tensor first = postprocess_embedding_(embedded, {}, c);
-  c.distance_bias = distance_bias_->at_least(c.rows.longest, c.context);
+  c.distance_bias = distance_bias_->for_length(c.rows.longest, c.context);
   Tensor x = first;
   for (c.layer = 0; c.layer < layers(); ++c.layer) {
     if (c.observer && c.observer->done()) return x;
-    if (c.observer) c.observer->see_states(c.kind, c.layer, x);
+    if (c.observer) c.observer->observe_states(c.kind, c.layer, x);
     const auto index = static_cast<size_t>(c.layer);
-    if (leaves_out(index, c.context)) continue;
+    if (drops_layer(index, c.context)) continue;
     Context::Scope scope(c.context, scopes_[index]);
     x = layers_[index](x, c);
   }
-  if (c.observer) c.observer->see_states(c.kind, layers(), x);
+  if (c.observer) c.observer->observe_states(c.kind, layers(), x);
   if (x.same_as(first)) x = ops::scale(c.context, first, 1);  // `postprocess_top_` may overwrite it
   return postprocess_top_(x, first, c);
 }
@@ -94,7 +94,7 @@ std::vector<KeyValues> Stack::project_memory(const Tensor& encoder_output,
   for (size_t i = 0; i < layers_.size(); ++i) {
     Context::Scope scope(context, scopes_[i]);
     KeyValues projected;
-    if (!leaves_out(i, context)) projected = layers_[i].project_memory(encoder_output, context);
+    if (!drops_layer(i, context)) projected = layers_[i].project_memory(encoder_output, context);
     projected.pattern = pattern;
     memory.push_back(std::move(projected));
   }

@@ -10,7 +10,7 @@
 
 namespace sixfold {
 
-/// Figure 1, one layer: self-attention or another mixer, cross-attention over the encoder's output in the
+/// One layer of figure 1: self-attention or another mixer, cross-attention over the encoder's output in the
 /// layers of a decoder (the right column), and the feed-forward network, each with its residual connection.
 /// Immutable; const members may be called from several threads.
 class TransformerLayer {
@@ -42,8 +42,8 @@ class TransformerLayer {
   bool parallel_;  // all sub-layers read the input of the layer
 };
 
-/// Section 3.1: a stack of identical layers, the encoder or the decoder, applied to embedded tokens. Immutable;
-/// const members may be called from several threads.
+/// A stack of identical layers, the encoder or the decoder (section 3.1), applied to embedded tokens.
+/// Immutable; const members may be called from several threads.
 class Stack {
  public:
   /// `kind`: encoder or decoder. Weights are named within `make`'s scope. The tape records ops of the layers
@@ -54,19 +54,18 @@ class Stack {
   int layers() const { return static_cast<int>(layers_.size()); }
   /// The state that each layer keeps for a token in decoding.
   std::vector<StateShape> state() const;
-  /// embedded: [tokens, d_model] -> states [tokens, d_model]. A layer that the context leaves out is not
-  /// computed: its output is its input.
+  /// embedded: [tokens, d_model] -> states [tokens, d_model]. A layer that is dropped (`Context::drops_layer`)
+  /// is not computed: its output is its input.
   Tensor operator()(const Tensor& embedded, LayerContext& c) const;
   /// Projects the encoder's output [source tokens, d_model] to keys and values for the cross-attention of each
-  /// layer, but for those that the context leaves out. `pattern`: the source tokens that each target token
-  /// attends to.
+  /// layer that is not dropped. `pattern`: the source tokens that each target token attends to.
   std::vector<KeyValues> project_memory(const Tensor& encoder_output,
                                         const std::shared_ptr<const ops::AttentionPattern>& pattern,
                                         Context& context) const;
 
  private:
-  bool leaves_out(size_t layer, const Context& context) const {
-    return context.leaves_out(static_cast<uint32_t>(kind_), static_cast<uint32_t>(layer));
+  bool drops_layer(size_t layer, const Context& context) const {
+    return context.drops_layer(static_cast<uint32_t>(kind_), static_cast<uint32_t>(layer));
   }
 
   AttentionKind kind_;

@@ -13,7 +13,7 @@ RowStore::RowStore(std::vector<std::vector<int64_t>> widths, std::shared_ptr<Bac
       layers_(widths_.size()) {}
 
 void RowStore::allocate(int count, std::vector<int32_t>& rows) {
-  if (free_rows() < count) grow(std::max({fewest_rows, 2 * this->rows(), this->rows() + count}));
+  if (free_rows() < count) grow(std::max({min_rows, 2 * this->rows(), this->rows() + count}));
   const auto taken = free_.end() - count;
   for (auto row = taken; row != free_.end(); ++row) references_[static_cast<size_t>(*row)] = 1;
   rows.insert(rows.end(), taken, free_.end());
@@ -35,7 +35,8 @@ void RowStore::put(int layer, const Tensor& rows, std::span<const Tensor> parts)
     backend_->run(kernel::CopyRows{to[i].view(), rows.ids(), parts[i].view()});
 }
 
-/// If memory runs out, the parts that have grown already are larger than the others, and no row is lost or new.
+/// If memory runs out, some parts have grown and others have not, but the number of rows is unchanged and no
+/// row is lost.
 void RowStore::grow(int64_t rows) {
   const int64_t before = this->rows();
   references_.reserve(static_cast<size_t>(rows));

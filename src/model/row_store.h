@@ -7,12 +7,12 @@
 
 namespace sixfold {
 
-/// Reference-counted rows of decoding state in several layers. The row of a token has the same number in all of
-/// them. A row is free again when it has been released as often as it was allocated and shared. If no row is
+/// Reference-counted rows of decoding state in several layers. The row of a token has the same index in all
+/// layers. A row is free again when it has been released as often as it was allocated and shared. If no row is
 /// free, the capacity doubles. For one thread at a time.
 class RowStore {
  public:
-  static constexpr int64_t fewest_rows = 256;
+  static constexpr int64_t min_rows = 256;
 
   /// `widths`: for each layer the widths of the parts of a row; empty for layers that store nothing here.
   RowStore(std::vector<std::vector<int64_t>> widths, std::shared_ptr<Backend> backend, DType dtype);

@@ -5,7 +5,7 @@
 
 #include "backend/meta_backend.h"
 #include "base/error.h"
-#include "model/link_guide.h"
+#include "model/guided_alignment.h"
 
 namespace sixfold {
 namespace {
@@ -16,9 +16,9 @@ void check_ids(const std::vector<int32_t>& ids, int vocab, const char* side, int
             vocab);
 }
 
-Tensor make_embedding(ParameterBuilder& builder, const ModelConfig& c, const char* own_name, int vocab,
+Tensor make_embedding(ParameterBuilder& builder, const ModelConfig& c, const char* name, int vocab,
                       bool projects_output) {
-  return builder.table(c.shares_embedding() ? "shared.weight" : own_name, vocab, c.d_model,
+  return builder.table(c.shares_embedding() ? "shared.weight" : name, vocab, c.d_model,
                        projects_output ? ParameterUse::lookup_and_product : ParameterUse::lookup);
 }
 
@@ -30,7 +30,7 @@ std::optional<PatchEmbedding> make_patches(const ParameterBuilder& builder, cons
 Tensor make_source_embedding(ParameterBuilder& builder, const ModelConfig& c) {
   if (!c.has_encoder() || c.reads_images()) return {};
   const bool projects_output =
-      c.head.kind == HeadKind::vocabulary && c.shares_output() && (c.shares_embedding() || !c.has_decoder());
+      c.head.kind == OutputHead::vocabulary && c.shares_output() && (c.shares_embedding() || !c.has_decoder());
   return make_embedding(builder, c, "encoder.embed_tokens.weight", c.source_vocab, projects_output);
 }
 
@@ -60,10 +60,11 @@ Tensor make_positions(ParameterBuilder builder, const ModelConfig& c) {
 
 TokenEmbedding::Tables make_tables(const ParameterBuilder& builder, const ModelConfig& c, AttentionKind stack,
                                    const Tensor& shared_positions) {
-  ParameterBuilder own = builder.in(std::string(name_of_enum(stack)));
+  ParameterBuilder stack_builder = builder.in(std::string(name_of_enum(stack)));
   const bool types = stack == AttentionKind::encoder && c.token_types > 0;
-  return {.positions = c.separate_positions ? make_positions(own, c) : shared_positions,
-          .types = types ? own.table("embed_types.weight", c.token_types, c.d_model, ParameterUse::elementwise)
+  return {.positions = c.separate_positions ? make_positions(stack_builder, c) : shared_positions,
+          .types = types ? stack_builder.table("embed_types.weight", c.token_types, c.d_model,
+                                               ParameterUse::elementwise)
                          : Tensor()};
 }
 
@@ -74,7 +75,7 @@ std::unique_ptr<const TokenEmbedding> make_token_embedding(const ParameterBuilde
   return std::make_unique<const TokenEmbedding>(builder, c, make_tables(builder, c, stack, shared_positions));
 }
 
-/// The token types of a source in which labels choose among the rows of a second text: 0 before them, then 1.
+/// The token types of sources in which labels select rows of a second text: 0 before that text, then 1.
 std::vector<int32_t> types_of(const Batch& batch) {
   std::vector<int32_t> types;
   for (size_t i = 0; i < batch.choices.size(); ++i) {
@@ -84,8 +85,13 @@ std::vector<int32_t> types_of(const Batch& batch) {
   return types;
 }
 
+ModelConfig validated(const ModelConfig& config) {
+  validate(config);
+  return config;
+}
+
 /// For each row, the length of its sentence.
-std::vector<int32_t> own_lengths(const Ragged& rows) {
+std::vector<int32_t> sentence_lengths(const Ragged& rows) {
   std::vector<int32_t> lengths;
   for (int i = 0; i < rows.sequences(); ++i)
     lengths.insert(lengths.end(), static_cast<size_t>(rows.length(i)), rows.length(i));
@@ -104,7 +110,7 @@ std::vector<int32_t> source_lengths(std::span<const KeyValues> memory, size_t to
 
 Transformer::Transformer(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype,
                          std::optional<uint64_t> seed, const MixerFactory& mixer)
-    : config_((validate(config), config)),
+    : config_(validated(config)),
       backend_(std::move(backend)),
       dtype_(dtype),
       builder_(backend_, dtype, seed, config.adapters),
@@ -139,7 +145,7 @@ Tensor Transformer::encode(const IdBatch& source, const TokenRows& rows, std::sp
   check_ids(source.ids, config_.source_vocab, "source");
   WholeSequences sequences(rows.ragged, /*causal=*/false, context);
   LayerContext c{.context = context, .rows = rows, .state = sequences, .observer = observer};
-  const auto lengths = embed_source_->needs_lengths() ? own_lengths(source.rows) : std::vector<int32_t>();
+  const auto lengths = embed_source_->needs_lengths() ? sentence_lengths(source.rows) : std::vector<int32_t>();
   const TokenEmbedding::PerToken tokens{lengths, types};
   const Tensor embedded =
       patches_ ? embed_source_->positioned((*patches_)(source.ids, rows, context), rows, tokens, context)
@@ -199,7 +205,7 @@ Tensor Transformer::head_input(const Batch& batch, Context& context) const {
 }
 
 Tensor Transformer::loss(const Batch& batch, const ops::LossOptions& options, Context& context) const {
-  LinkGuide guide(batch, config_.alignment_layer(), options.link_weight, options.scale);
+  GuidedAlignment guide(batch, config_.alignment_layer(), options.link_weight, options.scale);
   AttentionObserver* const observer = options.link_weight > 0 && !batch.links.empty() ? &guide : nullptr;
   const Tensor first = states(batch, context, observer);
   ops::LossOptions both = options;
@@ -227,17 +233,17 @@ int64_t elements(std::span<const Parameter> tensors) {
   return count;
 }
 
-Transformer without_memory(const ModelConfig& config) {
+Transformer model_without_memory(const ModelConfig& config) {
   return {config, std::make_shared<MetaBackend>(), DType::f32, /*seed=*/std::nullopt};
 }
 
 }  // namespace
 
 int64_t parameter_count(const ModelConfig& config) {
-  const Transformer model = without_memory(config);
+  const Transformer model = model_without_memory(config);
   return elements(model.parameters());
 }
 
-int64_t buffer_count(const ModelConfig& config) { return elements(without_memory(config).buffers()); }
+int64_t buffer_count(const ModelConfig& config) { return elements(model_without_memory(config).buffers()); }
 
 }  // namespace sixfold

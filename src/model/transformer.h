@@ -32,9 +32,10 @@ class Transformer {
               std::optional<uint64_t> seed, const MixerFactory& mixer = make_mixer);
 
   const ModelConfig& config() const { return config_; }
-  /// Replaces the generation settings, which change no state. They are saved with the weights.
+  /// Replaces the generation settings. They do not affect the states that the model computes, and are saved
+  /// with the weights.
   void set_generation(GenerationConfig generation) { config_.generation = std::move(generation); }
-  /// The same for the settings of the task.
+  /// Replaces the settings of the task in the same way.
   void set_settings(OptionNode settings) { config_.settings = std::move(settings); }
   std::span<const Parameter> parameters() const { return parameters_; }
   std::span<Parameter> parameters() { return parameters_; }
@@ -47,17 +48,18 @@ class Transformer {
   /// The type of the computation. Stored weights may have another type.
   DType dtype() const { return dtype_; }
 
-  /// Returns the states from which the output is computed: [target tokens, d_model] of the decoder, given the
-  /// whole target, or [source tokens, d_model] of the encoder if there is no decoder.
+  /// Returns the states from which the output is computed: those of the decoder for the whole target, [target
+  /// tokens, d_model], or those of the encoder, [source tokens, d_model], if there is no decoder.
   Tensor states(const Batch& batch, Context& context, AttentionObserver* observer = nullptr) const;
   /// Returns the states that the head projects: one row for each label of the batch, [labels, d_model]; without
-  /// labels, or if they choose rows, one for each row of `states`. A classifier has one for each sequence.
+  /// labels, or if labels select rows, one for each row of `states`. A classifier has one for each sequence.
   Tensor head_input(const Batch& batch, Context& context) const;
-  /// Section 5.4: returns the label-smoothed cross entropy, summed over the batch's labels, [1, 1] f64. With
-  /// `options.r_drop` the batch goes through the model twice, with other dropout, and it is the loss of both
-  /// passes (Liang et al. 2021, "R-Drop: Regularized Dropout for Neural Networks"). With `options.link_weight`
-  /// the loss of the batch's links is part of it (`LinkGuide`), in the layer that aligns words. If the context
-  /// records, this also computes the gradients of the states; `Tape::backward` computes the others.
+  /// Returns the label-smoothed cross entropy (section 5.4), summed over the batch's labels, [1, 1] f64. With
+  /// `options.r_drop` the batch passes through the model twice, with different dropout, and the result is the
+  /// loss of both passes (Liang et al. 2021, "R-Drop: Regularized Dropout for Neural Networks"). With
+  /// `options.link_weight` the loss of guided alignment is added (`GuidedAlignment`), for the layer that aligns
+  /// words. If the context records, this also computes the gradients of the states; `Tape::backward` computes
+  /// the others.
   Tensor loss(const Batch& batch, const ops::LossOptions& options, Context& context) const;
 
   /// Runs the encoder: source ids, or values of patches -> output [source tokens, d_model].
@@ -75,11 +77,11 @@ class Transformer {
   std::vector<StateShape> decoder_state() const {
     return decoder_ ? decoder_->state() : std::vector<StateShape>();
   }
-  /// The projection to logits: of the vocabulary (section 3.4), of the classes, or that a row is the start and
-  /// that it is the end of an answer.
+  /// The projection to logits: over the vocabulary (section 3.4) or the classes, or the two logits with which a
+  /// row is the start and the end of an answer.
   const ops::OutputWeights& output() const { return head_->output(); }
 
-  /// Packs the weights of products for contexts that do not record. To be called again when the weights have
+  /// Packs the weights of products for contexts that do not record. Must be called again when the weights have
   /// changed. Not thread-safe.
   void pack();
   /// Discards the packed weights.
@@ -103,7 +105,7 @@ class Transformer {
 };
 
 /// The number of weights of a model; tied embeddings count once. It is 63,082,496 for `base` with the paper's
-/// joint vocabulary of 37,000 tokens. The model is set up, but takes no memory. Throws an input error if the
+/// joint vocabulary of 37,000 tokens. No memory is allocated for the weights. Throws an input error if the
 /// config is not valid.
 int64_t parameter_count(const ModelConfig& config);
 

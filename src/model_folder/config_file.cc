@@ -62,7 +62,8 @@ std::string task_of_format_2(OptionNode& root) {
   return encoder ? "translation" : "language_model";
 }
 
-/// Text that was a stream did not end, which the task said; now the rules of generation do.
+/// The text of a model with text_unit "stream" had no end. In format 2 the task knew that; now the generation
+/// settings suppress the end token.
 void suppress_end_token(OptionNode& root) {
   OptionNode& generation = child_of(root, "generation", OptionNode::Kind::map);
   OptionNode& suppressed = child_of(generation, "suppress_tokens", OptionNode::Kind::list);
@@ -116,7 +117,7 @@ void upgrade_format_2(OptionNode& root) {
       path, config_format_version, found);
 }
 
-/// Takes the version out of the tree, which then is of the present format.
+/// Removes the version from the tree, and converts the tree to the present format.
 void upgrade(OptionNode& root, const std::string& path) {
   const std::optional<OptionNode> version = take_child(root, "format_version");
   require(version.has_value(), "{}: format_version: is missing", path);

@@ -10,8 +10,8 @@
 #include "model_folder/model_folder.h"
 #include "model_folder/ownership.h"
 #include "model_folder/provenance.h"
+#include "model_folder/require_model_folder.h"
 #include "model_folder/shortlist.h"
-#include "model_folder/what_is.h"
 
 namespace sixfold {
 namespace {
@@ -19,12 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Throws an input error unless both models have the same architecture, vocabularies and task. Dropout and
-/// generation settings may differ, and of the task numbers and what only one of them has.
-void require_alike(ModelConfig a, ModelConfig b, const std::string& folder_a, const std::string& folder_b) {
+/// generation settings may differ, as well as those settings of the task that are single values or that only
+/// one model has.
+void require_same_architecture(ModelConfig a, ModelConfig b, const std::string& folder_a,
+                               const std::string& folder_b) {
   for (ModelConfig* config : {&a, &b}) {
     config->dropout = config->attention_dropout = config->activation_dropout = 0;
     config->generation = {};
-    config->drop_fitted();
+    config->drop_fitted_settings();
   }
   const auto refuse = [&](const std::string& key, const OptionNode* left, const OptionNode* right) {
     if (left && left->kind == OptionNode::Kind::list)
@@ -49,7 +51,7 @@ std::string hash_of_weights_file(const std::string& folder) {
   return hash_hex({reinterpret_cast<const char*>(file.data()), file.size()});
 }
 
-/// Copies what a model needs besides config and weights, and what is bound to its tokenizers.
+/// Copies the tokenizers of a model, and its shortlist, which depends on them.
 void copy_tokenizers(const std::string& from, const std::string& to) {
   for (const auto& entry : fs::directory_iterator(from)) {
     const fs::path& path = entry.path();
@@ -82,9 +84,9 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
   require(!folders.empty(), "nothing to average; name at least one model");
   require_new_or_model(output, folders);
   ModelConfig config = load_model_config(folders.front());
-  config.drop_fitted();
+  config.drop_fitted_settings();
   for (const std::string& folder : folders)
-    require_alike(config, load_model_config(folder), folders.front(), folder);
+    require_same_architecture(config, load_model_config(folder), folders.front(), folder);
   Transformer model(config, make_backend({.device = "reference"}), DType::f32, std::nullopt);
   average_weights(folders, model);
   AtomicDirectory folder(output, is_model_file);

@@ -19,7 +19,8 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
 /// it is in int8 already.
 void quantize_model(const std::string& folder, const std::string& output);
 
-/// Copies a model with other settings of its task. `step`: of its history, as `write_provenance` has it.
+/// Copies a model with other settings of its task. `step`: the step that `write_provenance` adds to its
+/// history.
 void copy_with_settings(const std::string& folder, const OptionNode& settings, const std::string& output,
                         const std::string& step);
 

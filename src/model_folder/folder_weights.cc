@@ -9,21 +9,21 @@
 #include "base/join.h"
 #include "model/int8.h"
 #include "model_folder/config_file.h"
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 
 namespace sixfold {
 namespace {
 
 constexpr std::string_view weight_suffix = ".weight";
 
-/// The name of the linear map of a weight: without ".weight"; empty if it has no such name.
-std::string map_of(const std::string& weight) {
+/// The name of the linear map of a weight: the name without ".weight"; empty if it does not end so.
+std::string linear_map_of(const std::string& weight) {
   return weight.ends_with(weight_suffix) ? weight.substr(0, weight.size() - weight_suffix.size()) : "";
 }
 
-void require_no_others(const SafetensorsFile& file, const std::set<std::string>& wanted) {
+void require_no_others(const SafetensorsFile& file, const std::set<std::string>& expected) {
   for (const std::string& name : file.names())
-    require(wanted.contains(name),
+    require(expected.contains(name),
             "{}: tensor '{}' does not belong to this model; copy config and weights from the same model",
             file.path(), name);
 }
@@ -36,16 +36,16 @@ ModelConfig load_folder_config(const std::string& folder) {
 }  // namespace
 
 void require_tensors(const SafetensorsFile& file, std::span<const NamedShape> parameters) {
-  std::set<std::string> wanted;
+  std::set<std::string> expected;
   for (const NamedShape& parameter : parameters) {
     const TensorInfo& tensor = file.at(parameter.name);
     require(tensor.shape == parameter.shape,
             "{}: tensor '{}' has the shape [{}], but the model's config needs [{}]", file.path(),
             parameter.name, join(tensor.shape), join(parameter.shape));
-    wanted.insert(parameter.name);
-    if (tensor.dtype == DType::i8) wanted.insert(scales_of(parameter.name));
+    expected.insert(parameter.name);
+    if (tensor.dtype == DType::i8) expected.insert(scales_of(parameter.name));
   }
-  require_no_others(file, wanted);
+  require_no_others(file, expected);
 }
 
 void check_finite(const SafetensorsFile& file, const std::string& name, std::span<const float> values) {
@@ -61,17 +61,17 @@ std::vector<float> values_of(const SafetensorsFile& file, const std::string& nam
   require(tensor.dtype != DType::i8,
           "{}: tensor '{}' is in int8, which supports only decoding; use the model that it was made from",
           file.path(), name);
-  const bool numbers = tensor.dtype == DType::f32 || tensor.dtype == DType::f64 || tensor.dtype == DType::f16 ||
-                       tensor.dtype == DType::bf16;
-  require(numbers, "{}: tensor '{}' is of type {}; weights must be F32, F64, F16 or BF16, or I8 with scales",
+  const bool is_float = tensor.dtype == DType::f32 || tensor.dtype == DType::f64 ||
+                        tensor.dtype == DType::f16 || tensor.dtype == DType::bf16;
+  require(is_float, "{}: tensor '{}' is of type {}; weights must be F32, F64, F16 or BF16, or I8 with scales",
           file.path(), name, name_of(tensor.dtype));
   std::vector<float> values = to_floats(tensor);
   check_finite(file, name, values);
   return values;
 }
 
-std::string adapter_down(const std::string& weight) { return map_of(weight) + ".lora_A.weight"; }
-std::string adapter_up(const std::string& weight) { return map_of(weight) + ".lora_B.weight"; }
+std::string adapter_down(const std::string& weight) { return linear_map_of(weight) + ".lora_A.weight"; }
+std::string adapter_up(const std::string& weight) { return linear_map_of(weight) + ".lora_B.weight"; }
 
 void merge_adapter(std::span<float> weight, std::span<const float> down, std::span<const float> up,
                    int64_t rank, double scale) {
@@ -83,19 +83,19 @@ void merge_adapter(std::span<float> weight, std::span<const float> down, std::sp
     }
 }
 
-FolderWeights::FolderWeights(const std::string& folder, int above)
+FolderWeights::FolderWeights(const std::string& folder, int base_depth)
     : config_(load_folder_config(folder)),
       adapters_(std::exchange(config_.adapters, {})),
       file_(std::make_shared<const SafetensorsFile>(SafetensorsFile::open(weights_path(folder)))) {
   file_->verify();
   if (adapters_.base.empty()) return;
   const std::string config = config_path(folder);
-  require(above < 8, "{}: adapters.base: a chain of more than 8 folders", config);
+  require(base_depth < 8, "{}: adapters.base: a chain of more than 8 folders", config);
   require(std::filesystem::is_directory(adapters_.base),
           "{}: adapters.base: there is no folder {}, which has the weights that the adapters change; restore "
           "it, or write where it is now",
           config, adapters_.base);
-  base_ = std::make_unique<const FolderWeights>(adapters_.base, above + 1);
+  base_ = std::make_unique<const FolderWeights>(adapters_.base, base_depth + 1);
   require(base_->checksum() == adapters_.base_checksum,
           "{}: adapters.base: {} is not the model that the adapters were trained for; its weights differ",
           config, adapters_.base);
@@ -127,26 +127,26 @@ std::vector<float> FolderWeights::values(const std::string& name) const {
   const std::string down = adapter_down(name), up = adapter_up(name);
   const auto &down_shape = file_->at(down).shape, &up_shape = file_->at(up).shape;
   const std::vector<int64_t>& shape = *find(name);
-  const std::vector<int64_t> down_wanted{adapters_.rank, shape.back()},
-      up_wanted{shape.front(), adapters_.rank};
-  require(shape.size() == 2 && down_shape == down_wanted && up_shape == up_wanted,
+  const std::vector<int64_t> expected_down{adapters_.rank, shape.back()},
+      expected_up{shape.front(), adapters_.rank};
+  require(shape.size() == 2 && down_shape == expected_down && up_shape == expected_up,
           "{}: the adapter of '{}' has the shapes [{}] and [{}], but its config needs [{}] and [{}]",
-          file_->path(), name, join(down_shape), join(up_shape), join(down_wanted), join(up_wanted));
+          file_->path(), name, join(down_shape), join(up_shape), join(expected_down), join(expected_up));
   merge_adapter(values, values_of(*file_, down), values_of(*file_, up), adapters_.rank, adapters_.scale());
   return values;
 }
 
 void FolderWeights::require_exactly(std::span<const NamedShape> parameters) const {
   if (adapters_.rank == 0) return require_tensors(*file_, parameters);
-  std::set<std::string> wanted;
+  std::set<std::string> expected;
   for (const auto& [name, shape] : parameters) {
     const std::vector<int64_t>* const found = find(name);
     require(found && *found == shape, "{}: tensor '{}' {}, but the model's config needs [{}]", file_->path(),
             name, found ? fmt::format("has the shape [{}]", join(*found)) : "is missing", join(shape));
-    wanted.insert(name);
-    if (has_adapter(name)) wanted.insert({adapter_down(name), adapter_up(name)});
+    expected.insert(name);
+    if (has_adapter(name)) expected.insert({adapter_down(name), adapter_up(name)});
   }
-  require_no_others(*file_, wanted);
+  require_no_others(*file_, expected);
 }
 
 void FolderWeights::release_pages() const {

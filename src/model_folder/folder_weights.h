@@ -10,7 +10,7 @@
 #include "formats/safetensors.h"
 #include "model_folder/model_folder.h"
 
-// The weights in the files of model folders, as numbers.
+// The values of the weights in the files of model folders.
 
 namespace sixfold {
 
@@ -19,7 +19,7 @@ inline std::string weights_path(const std::string& folder) { return folder + "/m
 
 /// Throws an input error that names the tensor and the value if one is not finite.
 void check_finite(const SafetensorsFile& file, const std::string& name, std::span<const float> values);
-/// The elements of a tensor. Throws an input error if they are in int8, or not finite.
+/// Returns the elements of a tensor. Throws an input error if they are in int8, or not finite.
 std::vector<float> values_of(const SafetensorsFile& file, const std::string& name);
 /// Throws an input error unless the file has exactly these tensors. Tensors in int8 also have scales.
 void require_tensors(const SafetensorsFile& file, std::span<const NamedShape> parameters);
@@ -31,19 +31,20 @@ std::string adapter_up(const std::string& weight);
 void merge_adapter(std::span<float> weight, std::span<const float> down, std::span<const float> up,
                    int64_t rank, double scale);
 
-/// The weights of a model folder, as those of a model without adapters. Safe to share between threads.
+/// The weights of a model folder, with its adapters merged into them. Safe to share between threads.
 class FolderWeights {
  public:
   using File = std::shared_ptr<const SafetensorsFile>;
 
-  /// `above`: how many folders name this one as their base. Throws an input error if a file is missing or
-  /// damaged, or if the base is not the one that the adapters were trained for.
-  explicit FolderWeights(const std::string& folder, int above = 0);
+  /// `base_depth`: the number of folders in the chain of bases that leads to this one. Throws an input error if
+  /// a file is missing or damaged, or if the base is not the one for which the adapters were trained.
+  explicit FolderWeights(const std::string& folder, int base_depth = 0);
 
   const ModelConfig& config() const { return config_; }
   /// Identifies the weights in the folder itself.
   std::string checksum() const;
-  /// The file that has a tensor which no adapter changes; null: one does, or there is none of this name.
+  /// Returns the file that has a tensor; null if an adapter changes the tensor, or if there is no tensor of
+  /// this name.
   File file_of(const std::string& name) const;
   /// The shape of a tensor, or null.
   const std::vector<int64_t>* find(const std::string& name) const;

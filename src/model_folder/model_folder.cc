@@ -13,7 +13,7 @@
 #include "model_folder/config_file.h"
 #include "model_folder/folder_weights.h"
 #include "model_folder/ownership.h"
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 
 namespace sixfold {
 namespace {
@@ -74,7 +74,7 @@ void map_int8(const std::shared_ptr<const SafetensorsFile>& file, Parameter& par
   set_int8(parameter, backend, std::move(owner), elements<int8_t>(file->at(parameter.name), DType::i8), scales);
 }
 
-/// Copies values into a parameter, which are quantized if they are to be in int8.
+/// Copies values into a parameter, quantized if `type` is int8 and the parameter can be quantized.
 void set_values(Parameter& parameter, const std::vector<float>& values, const std::shared_ptr<Backend>& backend,
                 WeightType type) {
   if (type != WeightType::int8 || !parameter.can_be_int8()) return parameter.tensor.copy_from(*backend, values);
@@ -97,20 +97,21 @@ void map_parameter(const std::shared_ptr<const SafetensorsFile>& file, Parameter
   parameter.tensor.borrow(view, file);
 }
 
-/// The tensors of a model whose adapters are stored apart: what the base does not have, and what is trained.
-std::vector<Parameter> tensors_apart(const Transformer& model, const FolderWeights& base) {
-  std::vector<Parameter> own;
+/// The tensors that are stored for a model with separate adapters: those that its base does not have, and those
+/// that are trained.
+std::vector<Parameter> tensors_without_base(const Transformer& model, const FolderWeights& base) {
+  std::vector<Parameter> tensors;
   for (const Parameter& parameter : model.stored()) {
-    const std::vector<int64_t>* const theirs = base.find(parameter.name);
+    const std::vector<int64_t>* const base_shape = base.find(parameter.name);
     const bool trained = parameter.adapter || parameter.part == ModelPart::head ||
                          std::ranges::count(model.config().adapters.trained, parameter.name) > 0;
-    if (trained || !theirs || *theirs != parameter.shape) own.push_back(parameter);
+    if (trained || !base_shape || *base_shape != parameter.shape) tensors.push_back(parameter);
   }
-  return own;
+  return tensors;
 }
 
 /// Merges the adapters of a model into copies of the weights that they change.
-std::vector<Parameter> merged(const Transformer& model) {
+std::vector<Parameter> with_merged_adapters(const Transformer& model) {
   Backend& backend = *model.backend();
   std::map<std::string, const Parameter*> adapters;
   for (const Parameter& parameter : model.parameters())
@@ -139,17 +140,19 @@ void require_base(const std::string& folder, const std::string& checksum, const 
 
 }  // namespace
 
-std::string base_checksum(const std::string& folder) { return FolderWeights(folder, /*above=*/1).checksum(); }
+std::string base_checksum(const std::string& folder) {
+  return FolderWeights(folder, /*base_depth=*/1).checksum();
+}
 
 void require_base(const std::string& folder, const std::string& expected) {
   require_base(folder, base_checksum(folder), expected);
 }
 
 void write_model_folder(const std::string& folder, const Transformer& model,
-                        const std::function<void(const std::string&)>& add, AdapterForm form,
+                        const std::function<void(const std::string&)>& add, AdapterStorage storage,
                         const std::string& base) {
   AtomicDirectory directory(folder, is_checkpoint_file);
-  save_model(model, directory.path(), form, base);
+  save_model(model, directory.path(), storage, base);
   add(directory.path());
   directory.commit();
 }
@@ -166,19 +169,19 @@ AdapterConfig load_adapters(const std::string& folder) {
   return load_config(config_path(folder)).adapters;
 }
 
-void save_model(const Transformer& model, const std::string& folder, AdapterForm form,
+void save_model(const Transformer& model, const std::string& folder, AdapterStorage storage,
                 const std::string& base) {
   ModelConfig config = model.config();
   std::vector<Parameter> stored = model.stored();
-  if (config.adapters.rank > 0 && form == AdapterForm::merged) {
-    stored = merged(model);
+  if (config.adapters.rank > 0 && storage == AdapterStorage::merged) {
+    stored = with_merged_adapters(model);
     config.adapters = {};
-  } else if (config.adapters.rank > 0 && form == AdapterForm::apart) {
-    const FolderWeights theirs(base, /*above=*/1);
-    require_base(base, theirs.checksum(), config.adapters.base_checksum);
-    stored = tensors_apart(model, theirs);
+  } else if (config.adapters.rank > 0 && storage == AdapterStorage::separate) {
+    const FolderWeights base_weights(base, /*base_depth=*/1);
+    require_base(base, base_weights.checksum(), config.adapters.base_checksum);
+    stored = tensors_without_base(model, base_weights);
     config.adapters.base = fs::canonical(base).string();
-    config.adapters.base_checksum = theirs.checksum();
+    config.adapters.base_checksum = base_weights.checksum();
   }
   save_config(config_path(folder), config);
   write_parameters(weights_path(folder), stored, *model.backend());
@@ -186,12 +189,13 @@ void save_model(const Transformer& model, const std::string& folder, AdapterForm
 
 namespace {
 
-struct Opened {
+struct OpenedModel {
   std::unique_ptr<Transformer> model;
   FolderWeights weights;
 };
 
-Opened open_model(const std::string& folder, std::shared_ptr<Backend> backend, DType dtype, WeightType type) {
+OpenedModel open_model(const std::string& folder, std::shared_ptr<Backend> backend, DType dtype,
+                       WeightType type) {
   FolderWeights weights(folder);
   auto model = std::make_unique<Transformer>(weights.config(), std::move(backend), dtype, std::nullopt);
   std::vector<Parameter> stored = model->stored();
@@ -215,7 +219,7 @@ std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_p
 
 std::unique_ptr<Transformer> load_packed_model(const std::string& folder, std::shared_ptr<Backend> backend,
                                                WeightType type) {
-  Opened opened = open_model(folder, std::move(backend), DType::f32, type);
+  OpenedModel opened = open_model(folder, std::move(backend), DType::f32, type);
   opened.model->pack();
   opened.weights.release_pages();
   return std::move(opened.model);
@@ -244,15 +248,15 @@ void load_folder_weights(const std::string& folder, Transformer& model) {
 }
 
 int64_t load_weights_of_same_shape(const std::string& folder, Transformer& model,
-                                   const std::function<bool(const Parameter&)>& wanted,
-                                   std::vector<std::string>& others) {
+                                   const std::function<bool(const Parameter&)>& selects,
+                                   std::vector<std::string>& not_loaded) {
   const FolderWeights weights(folder);
   int64_t copied = 0;
   for (Parameter& parameter : model.stored()) {
     if (parameter.adapter) continue;
-    const std::vector<int64_t>* const theirs = weights.find(parameter.name);
-    if (!theirs || *theirs != parameter.shape || !wanted(parameter)) {
-      others.push_back(parameter.name);
+    const std::vector<int64_t>* const stored_shape = weights.find(parameter.name);
+    if (!stored_shape || *stored_shape != parameter.shape || !selects(parameter)) {
+      not_loaded.push_back(parameter.name);
       continue;
     }
     parameter.tensor.copy_from(*model.backend(), weights.values(parameter.name));

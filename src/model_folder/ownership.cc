@@ -60,7 +60,7 @@ void require_no_part_of_a_run(const std::string& output, const fs::path& real) {
           run.string());
 }
 
-/// Where the entries of a folder lie to which it has links, as those of a store.
+/// The paths to which the links in a folder lead, such as the files of a store.
 std::vector<fs::path> linked_files(const std::string& folder) {
   std::vector<fs::path> files;
   std::error_code none;
@@ -69,7 +69,7 @@ std::vector<fs::path> linked_files(const std::string& folder) {
   return files;
 }
 
-/// The inputs, and the folders that have the weights which they lack.
+/// The inputs, and the base models of those that store separate adapters.
 std::vector<std::string> with_bases(std::vector<std::string> inputs) {
   for (size_t i = 0; i < inputs.size() && inputs.size() < 1000; ++i) {
     const fs::path config = fs::path(inputs[i]) / "config.json";
@@ -78,13 +78,13 @@ std::vector<std::string> with_bases(std::vector<std::string> inputs) {
     try {
       const std::string base = load_config(config).adapters.base;
       if (!base.empty() && std::ranges::count(inputs, base) == 0) inputs.push_back(base);
-    } catch (const Error&) {  // not one of ours, or damaged: it has no base that is known
+    } catch (const Error&) {  // not a config of Sixfold, or damaged: the input has no known base
     }
   }
   return inputs;
 }
 
-void require_apart(const std::string& folder, const std::vector<std::string>& inputs) {
+void require_separate(const std::string& folder, const std::vector<std::string>& inputs) {
   const fs::path output = real_path(folder);
   require_no_part_of_a_run(folder, output);
   for (const std::string& name : with_bases(inputs)) {
@@ -110,7 +110,7 @@ void require_parent(const std::string& folder) {
 }
 
 /// The name of an entry of the folder that is not a file of a model, or an empty text if there is none.
-std::string foreign_entry(const std::string& folder) {
+std::string other_entry(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (entry.is_symlink() || !entry.is_regular_file() || !is_model_file(name)) return name;
@@ -141,7 +141,7 @@ bool has_mark(const std::string& folder, std::string_view name, std::string_view
 }
 
 /// Whether a path is the file or pipe that is open as this descriptor. Devices may be both at once.
-bool is_open_as(const std::string& path, int descriptor) {
+bool is_same_file(const std::string& path, int descriptor) {
   struct stat open {
   }, named{};
   return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && !S_ISCHR(open.st_mode) &&
@@ -178,10 +178,10 @@ void require_outside_runs(const std::string& path) { require_no_part_of_a_run(pa
 
 void require_new_or_model(const std::string& folder, const std::vector<std::string>& inputs) {
   require(!folder.empty(), "the name of the output folder is empty; name a folder for the new model");
-  require_apart(folder, inputs);
+  require_separate(folder, inputs);
   require_parent(folder);
   if (is_new_or_empty(folder)) return;
-  const std::string foreign = foreign_entry(folder);
+  const std::string foreign = other_entry(folder);
   require(foreign.empty(),
           "{}: already exists and holds '{}', which is not a file of a model; choose a new folder", folder,
           foreign);
@@ -191,7 +191,7 @@ void require_new_or_model(const std::string& folder, const std::vector<std::stri
 
 void require_new(const std::string& folder, const std::vector<std::string>& inputs) {
   require(!folder.empty(), "the name of the output folder is empty; name a folder for the output");
-  require_apart(folder, inputs);
+  require_separate(folder, inputs);
   require_parent(folder);
   require(is_new_or_empty(folder), "{}: already exists and is not empty; choose a new folder", folder);
 }
@@ -220,9 +220,10 @@ void require_output_file(const std::string& path, const std::vector<std::string>
   if (path.empty() || path == "-") return;
   const fs::path output = real_path(path);
   std::error_code ignored;
-  require(!is_open_as(path, STDIN_FILENO),
+  require(!is_same_file(path, STDIN_FILENO),
           "{}: is the standard input of the command; choose another output file", path);
-  require(!is_open_as(path, STDOUT_FILENO), "{}: is the standard output of the command; omit the option", path);
+  require(!is_same_file(path, STDOUT_FILENO), "{}: is the standard output of the command; omit the option",
+          path);
   for (const std::string& input : inputs) {
     if (input.empty() || input == "-") continue;
     require(output != real_path(input) && !fs::equivalent(path, input, ignored),

@@ -3,8 +3,9 @@
 #include <string_view>
 #include <vector>
 
-// What a command may replace (docs/reliability.md, "People's files"): a folder only if every file in it is one
-// that Sixfold writes, and never the files that the command reads or those of a training run.
+// Rules for the files that a command may replace (docs/reliability.md, "People's files"): a folder only if
+// every file in it is one that Sixfold writes, and never the files that the command reads or those of a
+// training run.
 
 namespace sixfold {
 
@@ -43,10 +44,10 @@ bool is_run_folder(const std::string& folder);
 /// Whether a folder is that of a sweep.
 bool is_sweep_folder(const std::string& folder);
 
-/// Checks the output of a command that makes a model folder from `inputs`; to be called before the command does
-/// anything. Throws an input error unless `folder` is new, empty, or a model folder without other files, and if
-/// it is one of the inputs, inside or around one or what one has links to, or a part of a training run, or if
-/// the folder to make it in does not exist.
+/// Checks the output of a command that makes a model folder from `inputs`; must be called before the command
+/// does anything. `folder` must be new, empty, or a model folder without other files. Throws an input error
+/// otherwise, and if `folder` is an input, is inside an input, contains an input or a file to which an input
+/// has a link, or is a part of a training run, or if its parent folder does not exist.
 void require_new_or_model(const std::string& folder, const std::vector<std::string>& inputs);
 
 /// The same for an output folder that is not a Sixfold model: it must be new or empty.
@@ -57,18 +58,18 @@ void require_new(const std::string& folder, const std::vector<std::string>& inpu
 void require_outside_runs(const std::string& path);
 
 /// Checks the output folder of a sweep, in which each of `runs` is the folder of a training run. Throws an
-/// input error unless `folder` is new, empty or a sweep's, and each run's folder is new, empty or a run's; and
-/// if the folder is a part of a training run.
+/// input error unless `folder` is new, empty or that of a sweep, and each of `runs` is new, empty or that of a
+/// training run. Throws one, too, if `folder` is a part of a training run.
 void require_new_or_sweep(const std::string& folder, const std::vector<std::string>& runs);
 
-/// Checks the folder in which a server keeps glossaries. Throws an input error unless `folder` is new, marked,
-/// or empty but for the `lost+found` of a file system of its own; and if it is a part of a training run.
+/// Checks the folder in which a server keeps glossaries. Throws an input error unless `folder` is new, has the
+/// mark, or is empty except for the `lost+found` of a separate file system; and if it is a part of a training
+/// run.
 void require_new_or_glossaries(const std::string& folder);
 
-/// Checks the output file of a command. Throws an input error if it is one of the inputs, which may be folders,
-/// or a file to which such a folder has a link, or belongs to a model, a training run or the parts of a
-/// translation. "-" and "" mean no
-/// file, for the output and for the inputs.
+/// Checks the output file of a command. Throws an input error if it is one of the inputs, or a file to which an
+/// input folder has a link, or if it belongs to a model, a training run or the parts of a translation. "-" and
+/// "" mean that there is no file, for the output and for the inputs.
 void require_output_file(const std::string& path, const std::vector<std::string>& inputs);
 
 }  // namespace sixfold

@@ -26,7 +26,7 @@ std::string provenance_path(const std::string& folder) {
   return {};
 }
 
-std::string in_words(const ordered_json& step) {
+std::string describe_step(const ordered_json& step) {
   const std::string name = step.at("step");
   const auto count = [&](const char* key, std::string_view noun) {
     const bool known = step.contains(key) && step[key].is_number_integer();
@@ -81,7 +81,7 @@ std::vector<std::string> describe_provenance(const std::string& folder) {
   std::vector<std::string> lines;
   for (const std::string& step : read_provenance(folder)) {
     try {
-      lines.push_back(in_words(ordered_json::parse(step)));
+      lines.push_back(describe_step(ordered_json::parse(step)));
     } catch (const nlohmann::json::exception& error) {
       throw_input_error("{}: {}; restore the file, or remove it: the model then has no recorded steps",
                         provenance_path(folder), error.what());

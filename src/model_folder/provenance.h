@@ -10,11 +10,11 @@ namespace sixfold {
 /// without the file. Throws an input error that names the file if it is damaged.
 std::vector<std::string> read_provenance(const std::string& folder);
 
-/// The same steps in words, one line for each: "trained for 9800 updates on 29000 pairs; best bleu 39.51 at
-/// update 9500 (sixfold 0.2.0)".
+/// Human-readable descriptions of these steps, one line for each: "trained for 9800 updates on 29000 pairs;
+/// best bleu 39.51 at update 9500 (sixfold 0.2.0)".
 std::vector<std::string> describe_provenance(const std::string& folder);
 
-/// Whether the model is that of another program and was not trained since.
+/// Whether the model was imported from another program and has not been trained since.
 bool is_imported(const std::string& folder);
 
 /// Writes provenance.json into `folder`: the steps `before`, then `step`, a JSON object to which "version" is

@@ -13,16 +13,16 @@ namespace {
 constexpr const char* source_key = "source_tokenizer_hash";
 constexpr const char* target_key = "target_tokenizer_hash";
 
-/// The numbers of a tensor, which must be from 0 to `most`.
-std::vector<int32_t> numbers(const SafetensorsFile& file, const char* name, int64_t most) {
+/// The numbers of a tensor, which must be from 0 to `max_value`.
+std::vector<int32_t> numbers(const SafetensorsFile& file, const char* name, int64_t max_value) {
   const TensorInfo& tensor = file.at(name);
   require(tensor.dtype == DType::i32 && tensor.shape.size() == 1, "{}: tensor '{}' must be a list of I32",
           file.path(), name);
   std::vector<int32_t> values(tensor.bytes.size() / sizeof(int32_t));
   if (!values.empty()) std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
   for (const int32_t value : values)
-    require(value >= 0 && value <= most, "{}: tensor '{}' contains {}, which is not from 0 to {}", file.path(),
-            name, value, most);
+    require(value >= 0 && value <= max_value, "{}: tensor '{}' contains {}, which is not from 0 to {}",
+            file.path(), name, value, max_value);
   return values;
 }
 
@@ -36,8 +36,8 @@ std::vector<int32_t> Shortlist::targets(std::span<const int32_t> source) const {
   std::vector<int32_t> all = common_;
   for (const int32_t id : source)
     if (id >= 0 && id < std::ssize(by_source_)) {
-      const auto& of_id = by_source_[static_cast<size_t>(id)];
-      all.insert(all.end(), of_id.begin(), of_id.end());
+      const auto& targets_of_id = by_source_[static_cast<size_t>(id)];
+      all.insert(all.end(), targets_of_id.begin(), targets_of_id.end());
     }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -51,9 +51,9 @@ std::vector<int32_t> Shortlist::targets(std::span<const int32_t> source) const {
 
 void save_shortlist(const std::string& path, const Shortlist& shortlist, const ModelConfig& config) {
   std::vector<int32_t> counts, targets;
-  for (const auto& of_id : shortlist.by_source()) {
-    counts.push_back(static_cast<int32_t>(of_id.size()));
-    targets.insert(targets.end(), of_id.begin(), of_id.end());
+  for (const auto& targets_of_id : shortlist.by_source()) {
+    counts.push_back(static_cast<int32_t>(targets_of_id.size()));
+    targets.insert(targets.end(), targets_of_id.begin(), targets_of_id.end());
   }
   const std::vector<int32_t> fill{shortlist.fill().first, shortlist.fill().multiple};
   std::vector<NamedTensor> tensors{list("common", shortlist.common()), list("counts", counts),
@@ -66,14 +66,14 @@ void save_shortlist(const std::string& path, const Shortlist& shortlist, const M
 Shortlist load_shortlist(const std::string& path, const ModelConfig& config) {
   const SafetensorsFile file = SafetensorsFile::open(path);
   const auto& metadata = file.metadata();
-  const auto made_for = [&](const char* key, const std::string& hash) {
+  const auto require_hash = [&](const char* key, const std::string& hash) {
     const auto found = metadata.find(key);
     require(found != metadata.end() && found->second == hash,
             "{}: is not a shortlist for the vocabularies of this model; make one with 'sixfold shortlist'",
             path);
   };
-  made_for(source_key, config.source_tokenizer_hash);
-  made_for(target_key, config.target_tokenizer_hash);
+  require_hash(source_key, config.source_tokenizer_hash);
+  require_hash(target_key, config.target_tokenizer_hash);
   std::vector<int32_t> common = numbers(file, "common", config.target_vocab - 1);
   const std::vector<int32_t> counts = numbers(file, "counts", config.target_vocab),
                              targets = numbers(file, "targets", config.target_vocab - 1);

@@ -9,7 +9,7 @@
 namespace sixfold {
 
 /// How Marian makes the number of a sentence's target tokens divisible by `multiple`: it adds the lowest ids
-/// from `first` on that are not among them, as far as there are tokens.
+/// from `first` on that are not among them, until the vocabulary ends.
 struct ShortlistFill {
   int32_t first = 0, multiple = 1, target_vocab = 0;
 };
@@ -18,7 +18,7 @@ struct ShortlistFill {
 /// output of a sentence is restricted to the translations of its source tokens and to the common target tokens.
 class Shortlist {
  public:
-  /// The name of its file in the folder of a model that is made to translate with one.
+  /// The name of the file in the folder of a model that was made to translate with a shortlist.
   static constexpr const char* file_name = "shortlist.safetensors";
 
   Shortlist() = default;
@@ -39,9 +39,9 @@ class Shortlist {
   ShortlistFill fill_;
 };
 
-/// Writes a shortlist to a safetensors file, atomically: "common", "targets" (of all source ids, concatenated)
-/// and "counts" (the number of targets of each source id), "fill" if it has one, with the hashes of the model's
-/// tokenizers in its metadata.
+/// Writes a shortlist to a safetensors file, atomically. Its tensors are "common", "targets" (of all source
+/// ids, concatenated), "counts" (the number of targets of each source id), and "fill" if the shortlist has one.
+/// Its metadata has the hashes of the model's tokenizers.
 void save_shortlist(const std::string& path, const Shortlist& shortlist, const ModelConfig& config);
 
 /// Reads a shortlist. Throws an input error if the file is not a shortlist or was made for other vocabularies.

@@ -15,7 +15,7 @@ class Memory {
   virtual void free(void* data, size_t bytes) = 0;
 };
 
-/// Memory for long-lived tensors, such as weights: each allocation goes directly to the backend.
+/// Returns memory for long-lived tensors, such as weights: each allocation is one of the backend.
 std::shared_ptr<Memory> lasting_memory(std::shared_ptr<Backend> backend);
 
 /// An allocator for the temporary tensors of a context. It reuses freed blocks, the best fit first, so that
@@ -29,8 +29,7 @@ class Arena final : public Memory {
   void* allocate(size_t bytes) override;
   void free(void* data, size_t bytes) override;
 
-  /// Bytes in use.
-  size_t in_use() const { return in_use_; }
+  size_t in_use() const { return in_use_; }      ///< number of bytes in use
   size_t peak() const { return peak_; }          ///< maximum number of bytes in use at the same time
   size_t reserved() const { return reserved_; }  ///< bytes allocated from the backend
 

@@ -50,8 +50,8 @@ int64_t result_width(const kernel::Attention& call) { return call.value.cols * c
 /// Adds the gradients of the inputs of a call that has run.
 void run_gradient(const Context& context, const AttentionInputs& in, const kernel::Attention& call,
                   View grad_out) {
-  const WrittenGradient query(context, in.query), key(context, in.key), value(context, in.value);
-  Tensor unused;  // the kernel needs a place for the gradient of a weight that is frozen
+  const OverwritableGradient query(context, in.query), key(context, in.key), value(context, in.value);
+  Tensor unused;  // the kernel writes the gradient of score_weight even if that is frozen
   if (in.score_weight && !in.score_weight.requires_grad())
     unused = context.zeros(1, in.score_weight.cols(), in.score_weight.dtype());
   context.backend().run(kernel::AttentionGradient{
@@ -62,7 +62,7 @@ void run_gradient(const Context& context, const AttentionInputs& in, const kerne
       .grad_value = value.view(),
       .grad_score_weight = unused ? unused.view() : context.summed_gradient_of(in.score_weight),
       .grad_distance_bias = context.summed_gradient_of(in.distance_bias)});
-  for (const WrittenGradient* written : {&query, &key, &value}) written->add();
+  for (const OverwritableGradient* gradient : {&query, &key, &value}) gradient->accumulate();
 }
 
 }  // namespace
@@ -105,13 +105,14 @@ Tensor attention(Context& context, const AttentionInputs& in, std::shared_ptr<co
                  const Dropout& dropout) {
   kernel::Attention call = attention_call(in, *pattern);
   Tensor out = context.tensor(in.query.rows(), result_width(call), in.query.dtype());
-  const bool wants = context.track(out, {in.query, in.key, in.value, in.score_weight, in.distance_bias});
-  Tensor logsumexp = wants ? context.tensor(in.query.rows(), in.heads, in.query.dtype()) : Tensor();
+  const bool needs_gradient =
+      context.track(out, {in.query, in.key, in.value, in.score_weight, in.distance_bias});
+  Tensor logsumexp = needs_gradient ? context.tensor(in.query.rows(), in.heads, in.query.dtype()) : Tensor();
   call.out = out.view();
   call.logsumexp = logsumexp.view();
   call.dropout = dropout;
   context.backend().run(call);
-  if (wants)
+  if (needs_gradient)
     context.record("attention", out, {in.query, in.key, in.value, in.score_weight, in.distance_bias, out},
                    [&context, in, pattern, out, logsumexp, call] {
                      run_gradient(context, in, call, out.gradient().view());
@@ -121,51 +122,51 @@ Tensor attention(Context& context, const AttentionInputs& in, std::shared_ptr<co
 
 namespace {
 
-/// For each key the unit vector of its place in the sequence, once for each head: attention to these values
-/// gives its weights.
-Tensor places_of_keys(Context& context, const AttentionPattern& pattern, int64_t keys, int64_t most, int heads,
-                      DType dtype) {
-  std::vector<float> values(static_cast<size_t>(keys * heads * most));
+/// For each key the one-hot vector of its place in the sequence, once for each head. With these vectors as
+/// values, the output of attention is its weights.
+Tensor one_hot_positions(Context& context, const AttentionPattern& pattern, int64_t keys, int64_t max_keys,
+                         int heads, DType dtype) {
+  std::vector<float> values(static_cast<size_t>(keys * heads * max_keys));
   for (const AttentionSpan& span : pattern.spans)
-    for (int64_t k = 0; k < std::min<int64_t>(span.key_count, most); ++k)
+    for (int64_t k = 0; k < std::min<int64_t>(span.key_count, max_keys); ++k)
       for (int64_t h = 0; h < heads; ++h)
-        values[static_cast<size_t>(((span.key_begin + k) * heads + h) * most + k)] = 1;
-  return context.matrix(values, keys, heads * most, dtype);
+        values[static_cast<size_t>(((span.key_begin + k) * heads + h) * max_keys + k)] = 1;
+  return context.matrix(values, keys, heads * max_keys, dtype);
 }
 
 }  // namespace
 
 Tensor link_loss(Context& context, const AttentionInputs& inputs, const AttentionPattern& pattern,
-                 const Tensor& wanted, double factor, double scale) {
+                 const Tensor& target_weights, double factor, double scale) {
   require(!pattern.key_rows, "link_loss: the keys have rows of their own");
   const DType dtype = inputs.query.dtype();
   AttentionInputs in = inputs;
-  in.value = places_of_keys(context, pattern, in.key.rows(), wanted.cols(),
-                            in.kv_heads ? in.kv_heads : in.heads, dtype);
+  in.value = one_hot_positions(context, pattern, in.key.rows(), target_weights.cols(),
+                               in.kv_heads ? in.kv_heads : in.heads, dtype);
   kernel::Attention call = attention_call(in, pattern);
-  check_shape("link_loss", "wanted", wanted, in.query.rows(), call.most_keys());
+  check_shape("link_loss", "target_weights", target_weights, in.query.rows(), call.max_keys());
   Tensor losses = context.tensor(1, in.query.rows(), dtype);
   const Tensor weights = context.tensor(in.query.rows(), result_width(call), dtype);
-  const bool wants = context.track(losses, {in.query, in.key, in.score_weight, in.distance_bias});
-  const Tensor logsumexp = wants ? context.tensor(in.query.rows(), in.heads, dtype) : Tensor(),
-               gradient = wants ? context.tensor(weights.rows(), weights.cols(), dtype) : Tensor();
+  const bool needs_gradient = context.track(losses, {in.query, in.key, in.score_weight, in.distance_bias});
+  const Tensor logsumexp = needs_gradient ? context.tensor(in.query.rows(), in.heads, dtype) : Tensor(),
+               gradient = needs_gradient ? context.tensor(weights.rows(), weights.cols(), dtype) : Tensor();
   call.out = weights.view();
   call.logsumexp = logsumexp.view();
   context.backend().run(call);
   context.backend().run(kernel::LinkLoss{.weights = weights.view(),
-                                         .wanted = wanted.view(),
+                                         .target_weights = target_weights.view(),
                                          .losses = losses.view(),
                                          .gradient = gradient.view(),
                                          .factor = factor,
                                          .scale = scale});
-  if (wants) run_gradient(context, in, call, gradient.view());
+  if (needs_gradient) run_gradient(context, in, call, gradient.view());
   return losses;
 }
 
 Tensor attention_weights(Context& context, const AttentionInputs& in, const AttentionPattern& pattern) {
   kernel::Attention call = attention_call(in, pattern);
   Tensor out = context.tensor(in.query.rows(), result_width(call), in.query.dtype());
-  Tensor weights = context.tensor(in.heads * in.query.rows(), call.most_keys(), in.query.dtype());
+  Tensor weights = context.tensor(in.heads * in.query.rows(), call.max_keys(), in.query.dtype());
   call.out = out.view();
   call.weights = weights.view();
   context.backend().run(call);

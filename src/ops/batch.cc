@@ -31,12 +31,12 @@ const Ragged& labelled_part(const Batch& batch) {
   return batch.target.rows.sequences() > 0 ? batch.target.rows : batch.source.rows;
 }
 
-/// Adds the choices of sample i, whose rows were added last, with their labels.
+/// Adds the choices of sample i, whose rows were added to `to` last, with their labels.
 void add_choices(Batch& to, const Batch& from, int i) {
   const Ragged &rows = from.source.rows, &new_rows = to.source.rows;
-  const int moved = new_rows.begin(new_rows.sequences() - 1) - rows.begin(i);
+  const int shift = new_rows.begin(new_rows.sequences() - 1) - rows.begin(i);
   const RowRange range = from.choices[static_cast<size_t>(i)];
-  to.choices.push_back({range.begin + moved, range.end + moved});
+  to.choices.push_back({range.begin + shift, range.end + shift});
   const size_t labels = from.labels_of_choice();
   append(to.labels, std::span(from.labels).subspan(static_cast<size_t>(i) * labels, labels));
 }
@@ -61,7 +61,7 @@ void check_choices(const Batch& batch) {
   }
 }
 
-/// Adds the labels of sample i, whose rows were added last.
+/// Adds the labels of sample i, whose rows were added to `to` last.
 void add_labels(Batch& to, const Batch& from, int i) {
   const Ragged &rows = labelled_part(from), &new_rows = labelled_part(to);
   if (from.label_rows.empty()) {
@@ -69,17 +69,17 @@ void add_labels(Batch& to, const Batch& from, int i) {
     if (!from.label_weights.empty()) append(to.label_weights, rows_of(from.label_weights, rows, i));
     return;
   }
-  const int moved = new_rows.begin(new_rows.sequences() - 1) - rows.begin(i);
+  const int shift = new_rows.begin(new_rows.sequences() - 1) - rows.begin(i);
   const auto first = std::ranges::lower_bound(from.label_rows, rows.begin(i));
   for (auto row = first; row != from.label_rows.end() && *row < rows.begin(i) + rows.length(i); ++row) {
     const auto label = static_cast<size_t>(row - from.label_rows.begin());
     to.labels.push_back(from.labels[label]);
-    to.label_rows.push_back(*row + moved);
+    to.label_rows.push_back(*row + shift);
     if (!from.label_weights.empty()) to.label_weights.push_back(from.label_weights[label]);
   }
 }
 
-/// Adds the links of sample i, whose rows were added last.
+/// Adds the links of sample i, whose rows were added to `to` last.
 void add_links(Batch& to, const Batch& from, int i) {
   const auto first = std::ranges::lower_bound(from.links, from.target.rows.begin(i), {}, &Batch::Link::target),
              last =
@@ -119,12 +119,12 @@ void Batch::check() const {
   require(std::ssize(source.ids) == int64_t{source.rows.tokens()} * source.ids_per_row,
           "{} ids for {} rows of a batch", source.ids.size(), source.rows.tokens());
   const int64_t rows = labelled_part(*this).tokens();
-  const int64_t wanted = label_rows.empty() ? rows : std::ssize(label_rows);
+  const int64_t expected = label_rows.empty() ? rows : std::ssize(label_rows);
   if (!choices.empty())
     check_choices(*this);
   else
-    require(labels.empty() || std::ssize(labels) == wanted, "{} labels for {} rows of a batch", labels.size(),
-            wanted);
+    require(labels.empty() || std::ssize(labels) == expected, "{} labels for {} rows of a batch", labels.size(),
+            expected);
   require(label_weights.empty() || label_weights.size() == labels.size(), "{} weights for {} labels of a batch",
           label_weights.size(), labels.size());
   require(std::ranges::is_sorted(links), "the links of a batch are not in order");
@@ -245,10 +245,11 @@ std::vector<Batch> divide(const Batch& batch, int count) {
   const int64_t all = 2 * std::max<int64_t>(1, batch.tokens());
   int64_t before = 0;
   for (int i = 0; i < batch.size(); ++i) {
-    const int64_t own = sample_tokens(batch, i);
-    const int64_t middle = 2 * before + own;  // a sample goes where the middle of its tokens is
+    const int64_t tokens = sample_tokens(batch, i);
+    // A sample belongs to the share in which the middle of its tokens lies; `middle` is twice its index.
+    const int64_t middle = 2 * before + tokens;
     add_sample(shares[static_cast<size_t>(std::min<int64_t>(count - 1, middle * count / all))], batch, i);
-    before += own;
+    before += tokens;
   }
   return shares;
 }

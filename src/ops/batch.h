@@ -8,8 +8,8 @@
 
 namespace sixfold {
 
-/// A packed batch of samples for a model: one row for each token, without padding. Each part is present for all
-/// samples or for none. In host memory.
+/// A packed batch of samples for a model: one row for each token, without padding, in host memory. Each part is
+/// present for all samples or for none.
 struct Batch {
   IdBatch source;  ///< input of the encoder: tokens, including the end tokens, or patches of images
   IdBatch target;  ///< input of the decoder, beginning with a start token; -1 gives an embedding of zeros
@@ -20,29 +20,30 @@ struct Batch {
   /// row has one.
   std::vector<int32_t> label_rows;
   std::vector<float> label_weights;  ///< factors of the losses; empty: 1
-  /// For each sample the rows of `source` among which its labels choose; a label is then the place of a row
-  /// there, and all samples have equally many, or none in a batch without labels. Empty: labels are no choices.
+  /// For each sample the rows of `source` from which its labels select one each, such as those of a text in
+  /// which an answer is to be found. A label is then the index of a row in that range, and all samples have the
+  /// same number of labels. Empty: labels do not select rows.
   std::vector<RowRange> choices;
-  /// Rows of `target` that stand for the same as rows of `source`, in ascending order.
+  /// A link of a word alignment: a row of `target` and the row of `source` that it translates.
   struct Link {
     int32_t target, source;
     // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy takes the comparison for one with a pointer
     auto operator<=>(const Link&) const = default;
   };
-  std::vector<Link> links;
+  std::vector<Link> links;  ///< in ascending order
   /// Sample numbers, from which the random bits of dropout are derived; empty: 0, 1, 2, ...
   std::vector<int32_t> samples;
 
   /// Throws an input error if only some samples have a part, or if labels, their rows and their weights do not
   /// fit together.
   void check() const;
-  /// How many labels choose a row of each sample.
+  /// The number of labels of each sample that select one of its rows.
   size_t labels_of_choice() const { return choices.empty() ? 0 : labels.size() / choices.size(); }
   int size() const { return std::max(source.rows.sequences(), target.rows.sequences()); }
   int64_t tokens() const { return source.rows.tokens() + target.rows.tokens(); }
-  /// The memory of its ids and labels.
+  /// The memory of its ids and labels, in bytes.
   int64_t bytes() const;
-  /// The number by which the loss is divided; that of an update is the sum over its batches.
+  /// The number by which the summed loss is divided. For an update it is the sum over the update's batches.
   double loss_weight() const;
 };
 
@@ -52,8 +53,7 @@ struct TargetEnds {
   int32_t eos = 2;     ///< last label
 };
 
-/// Builds batches, sample by sample. This is the only place that lays out the decoder's input for teacher
-/// forcing.
+/// Builds batches, sample by sample. No other code lays out the decoder's input for teacher forcing.
 class BatchBuilder {
  public:
   /// Sets the number of the next sample.
@@ -71,17 +71,18 @@ class BatchBuilder {
   BatchBuilder& teacher_forced_prefix(std::span<const int32_t> target, int32_t start);
   /// Adds the labels of the source, one for each token; for models without a decoder.
   BatchBuilder& label_source(std::span<const int32_t> labels);
-  /// Adds labels of some tokens of the source, which is there already: `tokens` are their places in it, in
+  /// Adds labels of some tokens of the source that was added last. `tokens` are their places in it, in
   /// ascending order.
   BatchBuilder& label_tokens(std::span<const int32_t> tokens, std::span<const int32_t> labels);
-  /// Adds the label of the source as a whole, which is there already.
+  /// Adds a label of the whole source that was added last.
   BatchBuilder& label_sequence(int32_t label, float weight = 1);
   /// Adds links of the sample whose source and target were added last; both sides count from its first row.
   BatchBuilder& link(std::span<const Batch::Link> links);
-  /// Gives this weight to the labels that were added after the last call; called for all samples or for none.
+  /// Gives this weight to the labels that were added since the previous call. Must be called for all samples or
+  /// for none.
   BatchBuilder& weigh(float weight);
-  /// Says among which tokens of the source, which is there already, labels choose; `labels` count from the
-  /// first of them and are those of the sample, or none.
+  /// Sets the tokens from which labels select, of the source that was added last, and adds the sample's labels.
+  /// These count from the first of the tokens, and may be missing.
   BatchBuilder& choose(RowRange tokens, std::span<const int32_t> labels = {});
 
   const Batch& batch() const { return batch_; }

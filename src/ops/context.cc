@@ -58,15 +58,15 @@ Dropout Context::dropout(double probability, const TokenRows& rows) {
   dropout.position = rows.position.ids();
   dropout.seed = seeds_.seed;
   dropout.update = seeds_.update;
-  dropout.module = dropouts_++;
+  dropout.module = dropout_modules_++;
   dropout.threshold = static_cast<uint32_t>(std::lround(probability * 65536));
   return dropout;
 }
 
-bool Context::leaves_out(uint32_t stack, uint32_t layer) const {
+bool Context::drops_layer(uint32_t stack, uint32_t layer) const {
   if (!recording() || seeds_.layer_drop == 0) return false;
-  constexpr uint32_t of_layers = 0xffffffff;  // no module of dropout has this number
-  return Philox::bits({layer, stack, 0, of_layers}, seeds_.seed, seeds_.update)[0] * 0x1p-32 <
+  constexpr uint32_t layer_drop_module = 0xffffffff;  // no module of dropout has this number
+  return Philox::bits({layer, stack, 0, layer_drop_module}, seeds_.seed, seeds_.update)[0] * 0x1p-32 <
          seeds_.layer_drop;
 }
 
@@ -83,10 +83,10 @@ Tensor Context::overwrite(const Tensor& x) const {
 }
 
 bool Context::track(Tensor output, std::initializer_list<Tensor> inputs) const {
-  const bool wants = recording() && std::any_of(inputs.begin(), inputs.end(),
-                                                [](const Tensor& t) { return t.requires_grad(); });
-  output.set_requires_grad(wants);
-  return wants;
+  const bool needs_gradient = recording() && std::any_of(inputs.begin(), inputs.end(),
+                                                         [](const Tensor& t) { return t.requires_grad(); });
+  output.set_requires_grad(needs_gradient);
+  return needs_gradient;
 }
 
 Context::Slot Context::gradient_of(const Tensor& x) const {
@@ -102,15 +102,15 @@ View Context::summed_gradient_of(const Tensor& x) const {
   return slot.view;
 }
 
-WrittenGradient::WrittenGradient(const Context& context, const Tensor& x) : context_(context), x_(x) {
+OverwritableGradient::OverwritableGradient(const Context& context, const Tensor& x) : context_(context), x_(x) {
   if (!x) return;
   const Context::Slot slot = context.gradient_of(x);
-  if (!slot.view || slot.accumulate) own_ = context.tensor(x.rows(), x.cols(), x.dtype());
-  view_ = own_ ? own_.view() : slot.view;
+  if (!slot.view || slot.accumulate) buffer_ = context.tensor(x.rows(), x.cols(), x.dtype());
+  view_ = buffer_ ? buffer_.view() : slot.view;
 }
 
-void WrittenGradient::add() const {
-  if (!own_ || !x_.requires_grad()) return;
+void OverwritableGradient::accumulate() const {
+  if (!buffer_ || !x_.requires_grad()) return;
   const View sum = x_.gradient().view();
   context_.backend().run(kernel::Add{sum, sum, view_});
 }

@@ -19,26 +19,26 @@ struct TokenRows {
   int longest = 0;  ///< largest position plus 1
 };
 
-/// A tensor with dropout still to be applied. The next op applies it while it processes the elements.
-struct Dropped {
+/// A tensor to which dropout must still be applied. The next op does so while it processes the elements.
+struct PendingDropout {
   Tensor x;
   Dropout dropout;
 };
 
-/// A change of a buffer, such as a running average, that waits for the update of the weights: buffer = (1 -
-/// momentum) * buffer + momentum * factor * statistic.
+/// A deferred change of a buffer, such as a running average, which is made together with the update of the
+/// weights: buffer = (1 - momentum) * buffer + momentum * factor * statistic.
 struct BufferUpdate {
   Tensor buffer;     ///< [1, n]
   Tensor statistic;  ///< [1, n], of this batch
   double momentum = 0, factor = 1;
 };
 
-/// One run of a model over one batch: the backend that computes, the arena for the buffers, the tape if
+/// One run of a model over one batch: the backend that computes, the arena for temporary tensors, the tape if
 /// gradients are needed, and the random bits of dropout. The tape is the only difference between training and
 /// decoding. For one thread at a time. The context must outlive `Tape::backward`, which refers to it.
 class Context {
  public:
-  /// The seeds of the random bits of dropout, and the probability with which an update leaves a layer out.
+  /// The seeds of the random bits of dropout, and the probability with which LayerDrop drops a layer.
   struct Seeds {
     uint32_t seed = 0, update = 0;
     double layer_drop = 0;
@@ -68,42 +68,45 @@ class Context {
   /// an input error if the numbers of sequences and sentences differ.
   TokenRows token_rows(const Ragged& ragged, std::span<const int32_t> sentences = {});
 
-  /// Returns dropout with this probability for `rows`; without recording, dropout that does nothing. Each call
-  /// counts as a module of its own, with its own random bits.
+  /// Returns dropout with this probability for `rows`, or, if the context does not record, dropout that does
+  /// nothing. Each call gets the number of another module, and so other random bits.
   Dropout dropout(double probability, const TokenRows& rows);
 
-  /// Whether this update leaves out a layer of a stack (Fan et al. 2019, "Reducing Transformer Depth on Demand
-  /// with Structured Dropout"); never without recording. The same for all parts and passes of an update.
-  bool leaves_out(uint32_t stack, uint32_t layer) const;
+  /// Whether LayerDrop drops a layer of a stack in this update (Fan et al. 2019, "Reducing Transformer Depth on
+  /// Demand with Structured Dropout"). It does so only if the context records. The answer is the same for all
+  /// micro-batches and passes of an update.
+  bool drops_layer(uint32_t stack, uint32_t layer) const;
 
-  /// Notes the change of a buffer. The buffer itself stays as it is, so that a forecast, a replay, or a step
-  /// that is not applied changes nothing; `Replica::update` applies the changes.
+  /// Defers the change of a buffer. The buffer itself stays as it is, so that a memory forecast, a replay, or a
+  /// step that is not applied changes nothing; `Replica::update` applies the changes.
   void defer(BufferUpdate update) { deferred_.push_back(std::move(update)); }
-  /// Returns the changes that were noted, in their order, and forgets them.
+  /// Returns the deferred changes, in their order, and clears their list.
   std::vector<BufferUpdate> take_deferred() { return std::exchange(deferred_, {}); }
 
   /// Records the backward function of an op, unless the context does not record or `output` needs no gradient.
   /// `reads`: the tensors whose elements the backward function reads, and not only their shapes or gradients.
-  /// They stay as they are (`overwrite`). Empty tensors count as none.
+  /// They are marked, so that no other op overwrites them (`overwrite`). Empty tensors are ignored.
   void record(const char* op, const Tensor& output, std::initializer_list<Tensor> reads,
               std::function<void()> backward) const;
-  /// The memory of a result that has the shape of x and needs x no more: that of x, or memory of its own if a
-  /// backward function reads x. Its elements are not initialised. To read x afterwards is an error.
+  /// Returns a tensor of the shape of x for the result of an op after which x is no longer needed. It takes
+  /// over the memory of x, unless a backward function reads x; then its memory is new. Its elements are not
+  /// initialised. Reading x afterwards is an error.
   Tensor overwrite(const Tensor& x) const;
   /// Marks `output` as needing a gradient if the context records and any of `inputs` needs one. Returns whether
   /// it does.
   bool track(Tensor output, std::initializer_list<Tensor> inputs) const;
-  /// The memory for an op's contribution to the gradient of a tensor. If `accumulate` is set, it holds
+  /// The memory for an op's contribution to the gradient of a tensor. If `accumulate` is set, it already holds
   /// contributions of other ops, to which the op must add. The view is empty if the tensor needs no gradient.
   struct Slot {
     View view;
     bool accumulate;
   };
   Slot gradient_of(const Tensor& x) const;
-  /// The same for a kernel that always adds: zeros if no op has contributed yet.
+  /// The same for a kernel that always adds to a gradient: the memory is set to zero if no op has contributed
+  /// yet.
   View summed_gradient_of(const Tensor& x) const;
 
-  /// As long as it exists, recorded ops belong to the module `name` within the current module.
+  /// As long as a scope exists, recorded ops belong to the module `name` within the current module.
   class Scope {
    public:
     Scope(Context& context, const std::string& name) : context_(context), length_(context.module_.size()) {
@@ -125,7 +128,7 @@ class Context {
   std::shared_ptr<Arena> arena_;
   Tape* tape_ = nullptr;
   Seeds seeds_;
-  uint32_t dropouts_ = 0;
+  uint32_t dropout_modules_ = 0;
   std::vector<Tensor> uploaded_;
   std::vector<BufferUpdate> deferred_;
   std::string module_;
@@ -134,17 +137,17 @@ class Context {
 /// The memory for the gradient of x, for a kernel that can write a gradient but cannot add to one. It is the
 /// gradient itself if no op has added to it yet, and otherwise a buffer. The view is valid even if x needs no
 /// gradient, for kernels that write the gradients of several operands; it is empty if x is.
-class WrittenGradient {
+class OverwritableGradient {
  public:
-  WrittenGradient(const Context& context, const Tensor& x);
+  OverwritableGradient(const Context& context, const Tensor& x);
   View view() const { return view_; }
-  /// To be called after the kernel. Adds the buffer, if there is one, to the gradient.
-  void add() const;
+  /// Must be called after the kernel. Adds the buffer, if there is one, to the gradient.
+  void accumulate() const;
 
  private:
   const Context& context_;
   View view_;
-  Tensor x_, own_;
+  Tensor x_, buffer_;
 };
 
 }  // namespace sixfold

@@ -47,9 +47,9 @@ Tensor unfold(Context& context, const Tensor& x, const Window& window,
   if (context.track(y, {x})) {
     require_whole_sequences("unfold", x, *pattern);
     context.record("unfold", y, {}, [&context, x, y, read, pattern] {
-      const WrittenGradient grad(context, x);
+      const OverwritableGradient grad(context, x);
       context.backend().run(kernel::Fold{grad.view(), y.gradient().view(), read});
-      grad.add();
+      grad.accumulate();
     });
   }
   return y;
@@ -77,9 +77,9 @@ Tensor depthwise(Context& context, const Tensor& x, const DepthwiseWeights& weig
       if (!x.requires_grad()) return;
       ConvolutionWindow mirrored = read;
       mirrored.left = read.size - 1 - read.left;
-      const WrittenGradient grad(context, x);
+      const OverwritableGradient grad(context, x);
       backend.run(kernel::Depthwise{grad.view(), grad_y, w.weight.view(), {}, mirrored, /*flipped=*/true});
-      grad.add();
+      grad.accumulate();
     });
   }
   return y;

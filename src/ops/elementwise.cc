@@ -4,14 +4,14 @@
 
 namespace sixfold::ops {
 
-Tensor dropout(Context& context, const Dropped& dropped) {
-  if (!dropped.dropout) return dropped.x;
-  const Tensor& x = dropped.x;
+Tensor dropout(Context& context, const PendingDropout& pending) {
+  if (!pending.dropout) return pending.x;
+  const Tensor& x = pending.x;
   Tensor y = context.tensor(x.rows(), x.cols(), x.dtype());
-  context.backend().run(kernel::ApplyDropout{y.view(), x.view(), dropped.dropout});
+  context.backend().run(kernel::ApplyDropout{y.view(), x.view(), pending.dropout});
   if (context.track(y, {x}))
-    context.record("dropout", y, {}, [&context, x, y, drop = dropped.dropout] {
-      pass_back(context, x, y.gradient().view(), drop);
+    context.record("dropout", y, {}, [&context, x, y, dropout = pending.dropout] {
+      pass_back(context, x, y.gradient().view(), dropout);
     });
   return y;
 }
@@ -21,9 +21,9 @@ Tensor scale(Context& context, const Tensor& x, double factor) {
   context.backend().run(kernel::Scale{y.view(), x.view(), factor});
   if (context.track(y, {x}))
     context.record("scale", y, {}, [&context, x, y, factor] {
-      const WrittenGradient grad(context, x);
+      const OverwritableGradient grad(context, x);
       context.backend().run(kernel::Scale{grad.view(), y.gradient().view(), factor});
-      grad.add();
+      grad.accumulate();
     });
   return y;
 }
@@ -45,9 +45,9 @@ Tensor activate(Context& context, const Tensor& x, Activation activation) {
   context.backend().run(kernel::Activate{y.view(), x.view(), activation});
   if (context.track(y, {x}))
     context.record("activate", y, {x}, [&context, x, y, activation] {
-      const WrittenGradient grad(context, x);
+      const OverwritableGradient grad(context, x);
       context.backend().run(kernel::ActivateGradient{grad.view(), y.gradient().view(), x.view(), activation});
-      grad.add();
+      grad.accumulate();
     });
   return y;
 }
@@ -75,10 +75,10 @@ Tensor rotate(Context& context, const Tensor& x, const Tensor& angles, const Tok
   context.backend().run(kernel::Rotate{y.view(), x.view(), angles.view(), rows.position.ids()});
   if (context.track(y, {x}))
     context.record("rotate", y, {angles}, [&context, x, y, angles, position = rows.position] {
-      const WrittenGradient grad(context, x);
+      const OverwritableGradient grad(context, x);
       context.backend().run(
           kernel::Rotate{grad.view(), y.gradient().view(), angles.view(), position.ids(), /*inverse=*/true});
-      grad.add();
+      grad.accumulate();
     });
   return y;
 }
@@ -90,9 +90,9 @@ Tensor position_feature(Context& context, const Tensor& x, const TokenRows& rows
   context.backend().run(kernel::PositionFeature{y.view(), x.view(), rows.position.ids(), lengths.ids()});
   if (context.track(y, {x}))
     context.record("position_feature", y, {}, [&context, x, y] {
-      const WrittenGradient grad(context, x);
+      const OverwritableGradient grad(context, x);
       context.backend().run(kernel::PositionFeature{grad.view(), y.gradient().view(), {}, {}});
-      grad.add();
+      grad.accumulate();
     });
   return y;
 }

@@ -5,11 +5,11 @@
 namespace sixfold::ops {
 namespace {
 
-/// What the backward pass needs. Without a gate `inner` = x W1^T + b1 and `hidden` =
+/// The activations that the backward pass needs. Without a gate `inner` = x W1^T + b1 and `hidden` =
 /// dropout(activation(inner)). For ReLU `hidden` suffices and `inner` is empty: `hidden` is zero where ReLU or
 /// dropout gave zero, and the gradient is zero in both cases. With a gate `inner` = x G^T + g, `linear` = x
 /// W1^T + b1, and `hidden` = dropout(activation(inner) * linear).
-struct Kept {
+struct SavedActivations {
   Tensor inner, linear, hidden;  // [n, d_ff]
 };
 
@@ -27,35 +27,36 @@ Tensor activate(Context& context, const Tensor& inner, Activation activation) {
   return hidden;
 }
 
-Kept expand(Context& context, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
-  Kept kept;
+SavedActivations expand(Context& context, const Tensor& x, const FeedForwardWeights& w,
+                        const Dropout& dropout) {
+  SavedActivations saved;
   if (w.gate_weight) {
-    kept.inner = project(context, x, w.gate_weight, w.gate_bias, w.gate_adapter);
-    kept.linear = project(context, x, w.weight1, w.bias1, w.adapter1);
-    kept.hidden = activate(context, kept.inner, w.activation);
-    const View hidden = kept.hidden.view();
-    context.backend().run(kernel::Multiply{hidden, hidden, kept.linear.view()});
+    saved.inner = project(context, x, w.gate_weight, w.gate_bias, w.gate_adapter);
+    saved.linear = project(context, x, w.weight1, w.bias1, w.adapter1);
+    saved.hidden = activate(context, saved.inner, w.activation);
+    const View hidden = saved.hidden.view();
+    context.backend().run(kernel::Multiply{hidden, hidden, saved.linear.view()});
   } else if (w.activation == Activation::relu) {
-    kept.hidden = project(context, x, w.weight1, w.bias1, w.adapter1, /*relu=*/true);
+    saved.hidden = project(context, x, w.weight1, w.bias1, w.adapter1, /*relu=*/true);
   } else {
-    kept.inner = project(context, x, w.weight1, w.bias1, w.adapter1);
-    kept.hidden = activate(context, kept.inner, w.activation);
+    saved.inner = project(context, x, w.weight1, w.bias1, w.adapter1);
+    saved.hidden = activate(context, saved.inner, w.activation);
   }
-  if (dropout) context.backend().run(kernel::ApplyDropout{kept.hidden.view(), kept.hidden.view(), dropout});
-  return kept;
+  if (dropout) context.backend().run(kernel::ApplyDropout{saved.hidden.view(), saved.hidden.view(), dropout});
+  return saved;
 }
 
 /// Returns d loss / d inner, given the gradient of the output, without a gate.
-Tensor inner_gradient(const Context& context, const FeedForwardWeights& w, const Kept& kept,
+Tensor inner_gradient(const Context& context, const FeedForwardWeights& w, const SavedActivations& saved,
                       const Tensor& grad_y, const Dropout& dropout) {
   Backend& backend = context.backend();
-  Tensor grad = context.tensor(kept.hidden.rows(), kept.hidden.cols(), kept.hidden.dtype());
+  Tensor grad = context.tensor(saved.hidden.rows(), saved.hidden.cols(), saved.hidden.dtype());
   Epilogue epilogue;
-  if (!kept.inner) epilogue.relu_of = kept.hidden.view();
+  if (!saved.inner) epilogue.relu_of = saved.hidden.view();
   multiply_back(context, {grad.view(), false}, grad_y, w.weight2, w.adapter2, epilogue);
-  if (kept.inner) {
+  if (saved.inner) {
     if (dropout) backend.run(kernel::ApplyDropout{grad.view(), grad.view(), dropout});
-    backend.run(kernel::ActivateGradient{grad.view(), grad.view(), kept.inner.view(), w.activation});
+    backend.run(kernel::ActivateGradient{grad.view(), grad.view(), saved.inner.view(), w.activation});
   } else if (dropout) {
     backend.run(kernel::Scale{grad.view(), grad.view(), dropout.keep_scale()});
   }
@@ -67,18 +68,20 @@ struct GateGradients {
   Tensor inner, linear;  // [n, d_ff]
 };
 
-GateGradients gate_gradients(const Context& context, const FeedForwardWeights& w, const Kept& kept,
+GateGradients gate_gradients(const Context& context, const FeedForwardWeights& w, const SavedActivations& saved,
                              const Tensor& grad_y, const Dropout& dropout) {
   Backend& backend = context.backend();
-  const auto make = [&] { return context.tensor(kept.hidden.rows(), kept.hidden.cols(), kept.hidden.dtype()); };
+  const auto make = [&] {
+    return context.tensor(saved.hidden.rows(), saved.hidden.cols(), saved.hidden.dtype());
+  };
   GateGradients grad{make(), make()};
   const View inner = grad.inner.view(), linear = grad.linear.view();
   multiply_back(context, {inner, false}, grad_y, w.weight2, w.adapter2);
   if (dropout) backend.run(kernel::ApplyDropout{inner, inner, dropout});
-  backend.run(kernel::Activate{linear, kept.inner.view(), w.activation});
+  backend.run(kernel::Activate{linear, saved.inner.view(), w.activation});
   backend.run(kernel::Multiply{linear, linear, inner});
-  backend.run(kernel::Multiply{inner, inner, kept.linear.view()});
-  backend.run(kernel::ActivateGradient{inner, inner, kept.inner.view(), w.activation});
+  backend.run(kernel::Multiply{inner, inner, saved.linear.view()});
+  backend.run(kernel::ActivateGradient{inner, inner, saved.inner.view(), w.activation});
   return grad;
 }
 
@@ -98,22 +101,22 @@ void check(const Tensor& x, const FeedForwardWeights& w) {
 
 Tensor feed_forward(Context& context, const Tensor& x, const FeedForwardWeights& w, const Dropout& dropout) {
   check(x, w);
-  const Kept kept = expand(context, x, w, dropout);
-  Tensor y = project(context, kept.hidden, w.weight2, w.bias2, w.adapter2);
+  const SavedActivations saved = expand(context, x, w, dropout);
+  Tensor y = project(context, saved.hidden, w.weight2, w.bias2, w.adapter2);
   const Adapter &one = w.adapter1, &two = w.adapter2, &gate = w.gate_adapter;
   if (context.track(y, {x, w.weight1, w.bias1, w.weight2, w.bias2, w.gate_weight, w.gate_bias, one.down, one.up,
                         two.down, two.up, gate.down, gate.up}))
     context.record(
         "feed_forward", y,
         {x, w.weight1, w.weight2, w.gate_weight, one.down, one.up, two.down, two.up, gate.down, gate.up},
-        [&context, x, w, kept, y, dropout] {
-          weight_gradients(context, kept.hidden, y.gradient(), w.weight2, w.bias2, w.adapter2);
+        [&context, x, w, saved, y, dropout] {
+          weight_gradients(context, saved.hidden, y.gradient(), w.weight2, w.bias2, w.adapter2);
           if (!w.gate_weight) {
-            const Tensor grad = inner_gradient(context, w, kept, y.gradient(), dropout);
+            const Tensor grad = inner_gradient(context, w, saved, y.gradient(), dropout);
             weight_gradients(context, x, grad, w.weight1, w.bias1, w.adapter1);
             return input_gradient(context, x, grad, w.weight1, w.adapter1);
           }
-          const GateGradients grad = gate_gradients(context, w, kept, y.gradient(), dropout);
+          const GateGradients grad = gate_gradients(context, w, saved, y.gradient(), dropout);
           weight_gradients(context, x, grad.linear, w.weight1, w.bias1, w.adapter1);
           weight_gradients(context, x, grad.inner, w.gate_weight, w.gate_bias, w.gate_adapter);
           input_gradient(context, x, grad.linear, w.weight1, w.adapter1);

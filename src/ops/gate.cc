@@ -15,12 +15,12 @@ Tensor glu(Context& context, const Tensor& x) {
   context.backend().run(kernel::Gate{y.view(), first_half(x), second_half(x)});
   if (context.track(y, {x}))
     context.record("glu", y, {x}, [&context, x, y] {
-      const WrittenGradient grad(context, x);
+      const OverwritableGradient grad(context, x);
       const View values = grad.view().slice_cols(0, y.cols()),
                  gates = grad.view().slice_cols(y.cols(), y.cols());
       context.backend().run(
           kernel::GateGradient{values, gates, y.gradient().view(), first_half(x), second_half(x)});
-      grad.add();
+      grad.accumulate();
     });
   return y;
 }
@@ -33,16 +33,16 @@ Tensor gated_sum(Context& context, const Tensor& gates, const Tensor& a, const T
   context.backend().run(kernel::Gate{y.view(), b.view(), second_half(gates), /*accumulate=*/true});
   if (context.track(y, {gates, a, b}))
     context.record("gated_sum", y, {gates, a, b}, [&context, gates, a, b, y] {
-      const WrittenGradient grad_gates(context, gates);
+      const OverwritableGradient grad_gates(context, gates);
       const int64_t d = y.cols();
       for (const auto& [x, begin] : {std::pair(a, int64_t{0}), std::pair(b, d)}) {
-        const WrittenGradient grad(context, x);
+        const OverwritableGradient grad(context, x);
         context.backend().run(kernel::GateGradient{grad.view(), grad_gates.view().slice_cols(begin, d),
                                                    y.gradient().view(), x.view(),
                                                    gates.view().slice_cols(begin, d)});
-        grad.add();
+        grad.accumulate();
       }
-      grad_gates.add();
+      grad_gates.accumulate();
     });
   return y;
 }

@@ -7,7 +7,7 @@
 namespace sixfold::ops {
 
 Tensor linear_recurrence(Context& context, const Tensor& value, const Tensor& gate, const TokenRows& rows,
-                         const StatesBefore& before) {
+                         const InitialStates& before) {
   const AttentionPattern& pattern = *before.pattern;
   if (gate) check_shape("linear_recurrence", "gate", gate, value.rows(), value.cols());
   if (before.rows) check_shape("linear_recurrence", "states before", before.rows, -1, value.cols());
@@ -31,13 +31,13 @@ Tensor linear_recurrence(Context& context, const Tensor& value, const Tensor& ga
           "linear_recurrence: gradients need whole sequences");
   context.record("linear_recurrence", states, {value, gate, states},
                  [&context, value, gate, states, position = rows.position, call, pattern = before.pattern] {
-                   const WrittenGradient grad_value(context, value), grad_gate(context, gate);
+                   const OverwritableGradient grad_value(context, value), grad_gate(context, gate);
                    context.backend().run(kernel::LinearRecurrenceGradient{.forward = call,
                                                                           .grad_out = states.gradient().view(),
                                                                           .grad_value = grad_value.view(),
                                                                           .grad_gate = grad_gate.view()});
-                   grad_value.add();
-                   grad_gate.add();
+                   grad_value.accumulate();
+                   grad_gate.accumulate();
                  });
   return states;
 }

@@ -10,14 +10,14 @@ View in_rows_of(const View& view, int64_t width) {
 }
 
 /// norm(x + dropout(y)). Without y: norm(x).
-Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm) {
+Tensor norm_of_sum(Context& context, const Tensor& x, const PendingDropout& y, const NormWeights& norm) {
   check_shape("norm", "weight", norm.weight, 1, -1);
   const int64_t width = norm.weight.cols();
   require(width > 0 && x.cols() % width == 0, "norm: weights of {} features for rows of {}", width, x.cols());
   if (norm.bias) check_shape("norm", "bias", norm.bias, 1, width);
   Tensor out = context.tensor(x.rows(), x.cols(), x.dtype());
-  const bool wants = context.track(out, {x, y.x, norm.weight, norm.bias});
-  Tensor statistics = wants ? context.tensor(x.rows() * (x.cols() / width), 2, x.dtype()) : Tensor();
+  const bool needs_gradient = context.track(out, {x, y.x, norm.weight, norm.bias});
+  Tensor statistics = needs_gradient ? context.tensor(x.rows() * (x.cols() / width), 2, x.dtype()) : Tensor();
   const View view_x = in_rows_of(x.view(), width), view_y = in_rows_of(y.x.view(), width);
   const Tensor sum = y.x ? context.overwrite(y.x) : x;
   context.backend().run(kernel::ResidualNorm{.x = view_x,
@@ -30,10 +30,10 @@ Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const No
                                              .epsilon = norm.epsilon,
                                              .centered = norm.centered,
                                              .dropout = y.dropout});
-  if (wants)
+  if (needs_gradient)
     context.record("norm", out, {sum, norm.weight}, [&context, x, y, sum, statistics, norm, out, width] {
       const auto grad_x = context.gradient_of(x);
-      const WrittenGradient grad_y(context, y.x && y.x.requires_grad() ? y.x : Tensor());
+      const OverwritableGradient grad_y(context, y.x && y.x.requires_grad() ? y.x : Tensor());
       context.backend().run(kernel::ResidualNormGradient{.grad_out = in_rows_of(out.gradient().view(), width),
                                                          .sum = in_rows_of(sum.view(), width),
                                                          .statistics = statistics.view(),
@@ -45,7 +45,7 @@ Tensor norm_of_sum(Context& context, const Tensor& x, const Dropped& y, const No
                                                          .accumulate_x = grad_x.accumulate,
                                                          .centered = norm.centered,
                                                          .dropout = y.dropout});
-      grad_y.add();
+      grad_y.accumulate();
     });
   return out;
 }
@@ -56,7 +56,7 @@ Tensor norm(Context& context, const Tensor& x, const NormWeights& weights) {
   return norm_of_sum(context, x, {}, weights);
 }
 
-Tensor residual_norm(Context& context, const Tensor& x, const Dropped& y, const NormWeights& weights) {
+Tensor residual_norm(Context& context, const Tensor& x, const PendingDropout& y, const NormWeights& weights) {
   check_shape("residual_norm", "y", y.x, x.rows(), x.cols());
   check_shape("residual_norm", "weight", weights.weight, 1, x.cols());
   return norm_of_sum(context, x, y, weights);

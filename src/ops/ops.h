@@ -6,15 +6,15 @@
 #include "ops/context.h"
 
 /// The ops. Each op checks shapes, computes its result, and records its backward pass if the context records.
-/// Each has a .cc file of its own. A tensor may be the operand of several ops, whose gradients are added, and
-/// any operand may be one that needs no gradient. An op says which tensors its backward function reads; those
-/// stay as they are, also where another op would overwrite its operand to save memory. Rows are tokens; tensors
-/// are [rows, features], of one dtype, in the backend's memory. An empty tensor as bias means that there is no
-/// bias. A wrong shape throws an input error. Ops that return tensors do not wait for the kernels.
+/// A tensor may be the operand of several ops, whose gradients are added, and any operand may be one that needs
+/// no gradient. An op declares which tensors its backward function reads; no other op overwrites these to save
+/// memory. Rows are tokens; tensors are [rows, features], of one dtype, in the backend's memory. An empty
+/// tensor as bias means that there is no bias. A wrong shape throws an input error. Ops that return tensors do
+/// not wait for the kernels.
 namespace sixfold::ops {
 
-/// A change of low rank of a weight W [out, in], which then is W + scale * up down (Hu et al. 2021, "LoRA:
-/// Low-Rank Adaptation of Large Language Models"). Empty: there is none.
+/// A low-rank adapter of a weight W [out, in], which makes it W + scale * up down (Hu et al. 2021, "LoRA:
+/// Low-Rank Adaptation of Large Language Models"). May be empty.
 struct Adapter {
   Tensor down;  ///< [rank, in]
   Tensor up;    ///< [out, rank]
@@ -35,8 +35,9 @@ struct FeedForwardWeights {
   Adapter adapter1 = {}, adapter2 = {}, gate_adapter = {};  ///< of the weights
 };
 
-/// Section 3.3, equation 2: x [n, d_model] -> dropout(activation(x W1^T + b1)) W2^T + b2 [n, d_model]. With a
-/// gate it is dropout(activation(x G^T + g) * (x W1^T + b1)) W2^T + b2 (Shazeer 2020).
+/// The feed-forward network (section 3.3, equation 2): x [n, d_model] -> dropout(activation(x W1^T + b1)) W2^T
+/// + b2 [n, d_model]. With a gate it is dropout(activation(x G^T + g) * (x W1^T + b1)) W2^T + b2 (Shazeer
+/// 2020).
 Tensor feed_forward(Context& context, const Tensor& x, const FeedForwardWeights& weights,
                     const Dropout& dropout = {});
 
@@ -47,13 +48,14 @@ struct Embedding {
   double scale = 1;  ///< sqrt(d_model)
 };
 
-/// Sections 3.4, 3.5: dropout(table[ids] * scale + positions[rows.position]) [n, d_model]. `ids`: from
-/// `Context::indices`. A negative id gives a row of zeros; an id beyond the table gives the table's last row.
+/// Embeddings with their positions (sections 3.4 and 3.5): dropout(table[ids] * scale +
+/// positions[rows.position]) [n, d_model]. `ids`: from `Context::indices`. A negative id gives a row of zeros;
+/// an id beyond the table gives the table's last row.
 Tensor embed(Context& context, const Embedding& embedding, const Tensor& ids, const TokenRows& rows,
              const Dropout& dropout = {});
 
 /// dropout(x), for places where no other op can apply it.
-Tensor dropout(Context& context, const Dropped& x);
+Tensor dropout(Context& context, const PendingDropout& x);
 
 /// x * factor.
 Tensor scale(Context& context, const Tensor& x, double factor);
@@ -78,8 +80,9 @@ struct NormWeights {
   bool centered = true;  ///< LayerNorm; false: RMSNorm
 };
 
-/// Section 3.1: norm(x + dropout(y)) [n, d_model]. The sum overwrites y (`Context::overwrite`).
-Tensor residual_norm(Context& context, const Tensor& x, const Dropped& y, const NormWeights& norm);
+/// The residual connection and the norm (section 3.1): norm(x + dropout(y)) [n, d_model]. The sum overwrites y
+/// (`Context::overwrite`).
+Tensor residual_norm(Context& context, const Tensor& x, const PendingDropout& y, const NormWeights& norm);
 /// norm(x) of x [n, k * d]: each d features of a row are normalized alone, such as those of a head.
 Tensor norm(Context& context, const Tensor& x, const NormWeights& norm);
 
@@ -93,14 +96,15 @@ struct BatchNormWeights {
 
 /// The mean and the variance by which a batch norm normalizes.
 enum class Statistics {
-  batch,    ///< those of the rows at hand, through which gradients flow
+  batch,    ///< those of the rows of x, through which gradients flow
   running,  ///< the buffers, which are constants
 };
 
 /// Normalizes each feature of x [n, d_model] by a mean and a variance over rows (Ioffe and Szegedy 2015). With
-/// those of the batch, each row of the result depends on all rows of x. A context that records is then told how
-/// the running averages are to change (`Context::defer`); the buffers stay as they are. The running variance is
-/// the unbiased one, for which the squares are divided by n - 1. Throws an input error if n is less than 2.
+/// those of the batch, each row of the result depends on all rows of x. If the context records, the op then
+/// defers the changes of the running averages (`Context::defer`); the buffers stay as they are. The running
+/// variance is the unbiased one, for which the squares are divided by n - 1. Throws an input error if n is less
+/// than 2.
 Tensor batch_norm(Context& context, const Tensor& x, const BatchNormWeights& weights, Statistics statistics);
 
 /// The keys that each query attends to. A pattern is created once and shared by all layers.
@@ -124,10 +128,10 @@ std::shared_ptr<const AttentionPattern> attention_pattern(Context& context, std:
 std::shared_ptr<const AttentionPattern> attention_pattern(Context& context, const Ragged& queries,
                                                           const Ragged& keys, bool causal);
 
-/// Section 3.2: query [q, heads * d_k], key [k, kv_heads * d_k], value [k, kv_heads * d_v] -> softmax(scores)
-/// value [q, heads * d_v] in each head, where the scores are query key^T / sqrt(d_k). If `kv_heads` is smaller
-/// than `heads`, head h uses keys and values of head h / (heads / kv_heads) (Ainslie et al. 2023). Dropout
-/// applies to the attention weights.
+/// The inputs of attention (section 3.2): query [q, heads * d_k], key [k, kv_heads * d_k], value [k, kv_heads *
+/// d_v] -> softmax(scores) value [q, heads * d_v] in each head, where the scores are query key^T / sqrt(d_k).
+/// If `kv_heads` is smaller than `heads`, head h uses keys and values of head h / (heads / kv_heads) (Ainslie
+/// et al. 2023). Dropout applies to the attention weights.
 struct AttentionInputs {
   Tensor query, key, value;
   int heads = 1;
@@ -145,11 +149,12 @@ Tensor attention(Context& context, const AttentionInputs& inputs,
 /// Returns the attention weights: [heads * q, largest number of keys]. Row head * q + query holds the weights
 /// of that query; columns beyond its keys are 0.
 Tensor attention_weights(Context& context, const AttentionInputs& inputs, const AttentionPattern& pattern);
-/// The losses by which the weights of `inputs` should follow `wanted` [q, largest number of keys], [1, q]
-/// (`kernel::LinkLoss`), times `factor`. If the context records, the gradients of their sum times `scale` are
-/// computed at once and added to those of queries and keys. Dropout and `inputs.value` are not used.
+/// Returns the losses of guided alignment, [1, q]: the attention weights of `inputs` should follow
+/// `target_weights`, [q, largest number of keys] (`kernel::LinkLoss`). They are multiplied by `factor`. If the
+/// context records, the gradients of their sum times `scale` are computed at once and added to those of queries
+/// and keys. Dropout and `inputs.value` are not used.
 Tensor link_loss(Context& context, const AttentionInputs& inputs, const AttentionPattern& pattern,
-                 const Tensor& wanted, double factor, double scale);
+                 const Tensor& target_weights, double factor, double scale);
 
 /// activation(x).
 Tensor activate(Context& context, const Tensor& x, Activation activation);
@@ -178,7 +183,7 @@ struct Window {
 Tensor unfold(Context& context, const Tensor& x, const Window& window,
               std::shared_ptr<const AttentionPattern> pattern);
 
-/// A filter of its own for each feature.
+/// The weights of a depthwise convolution, which has a separate filter for each feature.
 struct DepthwiseWeights {
   Tensor weight, bias;  ///< [size, d], [1, d]; the bias may be empty
   int left = 0;         ///< as in `Window`
@@ -189,8 +194,8 @@ struct DepthwiseWeights {
 Tensor depthwise(Context& context, const Tensor& x, const DepthwiseWeights& weights,
                  std::shared_ptr<const AttentionPattern> pattern);
 
-/// The states of a recurrence before the new tokens of each sequence.
-struct StatesBefore {
+/// The states of a recurrence from which the new tokens of each sequence continue.
+struct InitialStates {
   Tensor rows;  ///< [rows, d], or empty if no sequence has earlier tokens
   /// The queries of a span are the new tokens of a sequence. Its last key is the state before them; a span
   /// without keys begins with zeros. Gradients need spans without keys.
@@ -201,7 +206,7 @@ struct StatesBefore {
 /// sigmoid(gate) (Kim et al. 2019). With an empty gate, f is p / (p + 1) for the token at position p, so that
 /// c_t is the average of the values so far (Zhang et al. 2018).
 Tensor linear_recurrence(Context& context, const Tensor& value, const Tensor& gate, const TokenRows& rows,
-                         const StatesBefore& before);
+                         const InitialStates& before);
 
 /// Returns some rows of x [n, d], in any order: row r of the result is row from[r] of x, or of
 /// zeros if from[r] is -1. `inverse` has the row of the result that each row of x becomes, or -1; no row
@@ -213,14 +218,14 @@ Tensor slice_rows(Context& context, const Tensor& x, int64_t begin, int64_t coun
 Tensor join_rows(Context& context, std::span<const Tensor> parts);
 
 /// The order in which recurrent cells process a packed batch: step by step, and within a step sequence by
-/// sequence, the longest sequence first. So the sequences that take part in a step are the first ones of those
-/// that take part in the step before.
+/// sequence, the longest sequence first. Therefore the sequences of a step are the first ones of the step
+/// before, and those that have ended were the last.
 struct TimeSteps {
   std::vector<int64_t> begin{0};  ///< step t has rows [begin[t], begin[t + 1]) of this order
   std::vector<int32_t> order;     ///< the sequences, longest first
   int64_t sequences = 0;
   Tensor from_packed;  ///< [1, rows] i32: the packed row of each row of this order; empty if both are the same
-  Tensor to_packed;    ///< [1, rows] i32: its inverse
+  Tensor to_packed;    ///< [1, rows] i32: the inverse; empty likewise
 
   size_t steps() const { return begin.size() - 1; }
   int64_t count(size_t t) const { return begin[t + 1] - begin[t]; }
@@ -255,12 +260,12 @@ struct OutputWeights {
   Tensor weight, bias;  ///< [vocab, d_model], [1, vocab]; the bias may be empty
 };
 
-/// What a teacher says of the rows whose loss is computed, and how much it counts.
+/// The teacher of a distillation: its states for the rows whose loss is computed, and the weight of the loss.
 struct Teacher {
-  Tensor states;           ///< [n, its d_model]
-  OutputWeights output;    ///< of as many tokens
-  double weight = 0;       ///< factor of the loss that follows it (`kernel::Distillation`); 0: there is none
-  double temperature = 1;  ///< divides the logits of both; the loss is multiplied by its square
+  Tensor states;           ///< [n, d_model of the teacher]
+  OutputWeights output;    ///< its output layer, for the same vocabulary
+  double weight = 0;       ///< factor of the loss (`kernel::Distillation`); 0: there is no teacher
+  double temperature = 1;  ///< divides the logits of both models; the loss is multiplied by its square
 };
 
 struct LossOptions {
@@ -268,39 +273,39 @@ struct LossOptions {
   double scale = 1;        ///< factor of the gradients: 1 / loss weight of the update
   Tensor weights = {};     ///< [1, n] f32: factors of the rows' losses; empty: 1
   double r_drop = 0;       ///< alpha of R-Drop (`kernel::RDrop`)
-  Tensor second = {};      ///< [n, d_model]: of R-Drop, the states of a second pass; empty: none
-  double link_weight = 0;  ///< factor of the loss of the links of a batch (`kernel::LinkLoss`)
+  Tensor second = {};      ///< [n, d_model]: the states of the second pass of R-Drop; empty: there is none
+  double link_weight = 0;  ///< factor of the loss of guided alignment (`kernel::LinkLoss`)
   Teacher teacher = {};
 };
 
-/// Section 5.4: the sum over rows of the label-smoothed cross entropy of states [n, d_model] against targets (n
-/// ids from `Context::indices`): [1, 1] f64. It is computed in chunks of rows, so that the logits are never all
-/// in memory. If the context records, the gradients are computed at once for each chunk, while its logits are
-/// in memory, and added to those of the states. With `options.second` it is the loss of R-Drop of both passes.
-/// With a teacher the loss of its logits is added, of both passes.
+/// The training loss (section 5.4): the sum over rows of the label-smoothed cross entropy of states [n,
+/// d_model] against targets (n ids from `Context::indices`): [1, 1] f64. It is computed in chunks of rows, so
+/// that the logits are never all in memory. If the context records, the gradients are computed at once for each
+/// chunk, while its logits are in memory, and added to those of the states. With `options.second` it is the
+/// loss of R-Drop of both passes. With a teacher, the loss of distillation is added for each pass.
 Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights& output, const Tensor& targets,
                      const LossOptions& options);
 
-/// Choices of rows, such as those where an answer starts and ends.
+/// Selections of one row from a range, such as the rows where an answer starts and ends.
 struct RowChoices {
-  std::span<const RowRange> ranges;  ///< what is chosen from, in ascending order and not empty
+  std::span<const RowRange> ranges;  ///< the ranges from which rows are selected: in ascending order, not empty
   Tensor targets;  ///< [1, ranges * kinds] i32: for each range the row of each kind, counted from its first
 };
-/// Returns the sum of the label-smoothed cross entropies of choosing rows of states [n, d_model]: [1, 1] f64.
-/// weight [kinds, d_model] scores the rows; the softmax goes over the rows of one range (Devlin et al. 2019,
-/// section 4.2, whose kinds are start and end). Gradients are computed as `cross_entropy` does. Weights of the
+/// Returns the sum of the label-smoothed cross entropies of selecting rows of states [n, d_model]: [1, 1] f64.
+/// weight [kinds, d_model] scores the rows, and the softmax is over the rows of one range (Devlin et al. 2019,
+/// section 4.2, whose kinds are start and end). Gradients are computed as by `cross_entropy`. Weights of the
 /// losses in `options` are not used, and a second pass or a teacher is an input error.
 Tensor span_loss(Context& context, const Tensor& states, const Tensor& weight, const RowChoices& choices,
                  const LossOptions& options);
 
-/// Returns log p(target) of each row, [n, 1], also computed in chunks.
+/// Returns log p(target) of each row, [n, 1]. It is also computed in chunks.
 Tensor log_probability(Context& context, const Tensor& states, const OutputWeights& output,
                        const Tensor& targets);
 /// Returns all logits, [n, vocab]; for tests and inspection.
 Tensor logits(Context& context, const Tensor& states, const OutputWeights& output);
 
-/// Returns the output layer restricted to the tokens `ids` (host), in their order. Its weights are in memory of
-/// their own and packed for products without gradients.
+/// Returns the output layer restricted to the tokens `ids` (in host memory), in their order. Its weights are
+/// copies, packed for products without gradients.
 OutputWeights select_outputs(const std::shared_ptr<Backend>& backend, const OutputWeights& output,
                              std::span<const int32_t> ids);
 

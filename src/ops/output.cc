@@ -11,7 +11,8 @@
 namespace sixfold::ops {
 namespace {
 
-constexpr int64_t chunk_elements = int64_t{1} << 21;  // logits at a time: 8 MB, some hundreds of rows
+constexpr int64_t chunk_elements = int64_t{1}
+                                   << 21;  // number of logits in a chunk: 8 MB, some hundreds of rows
 
 /// The output weights packed for a context that records: all chunks use them, in the forward and the backward
 /// pass.
@@ -30,8 +31,8 @@ class RecordedWeight {
 };
 
 /// Calls body(begin, count, logits of these rows) for each chunk of rows of one or several states of one shape.
-void for_chunks(Context& context, std::span<const Tensor> passes, const OutputWeights& output,
-                const std::function<void(int64_t, int64_t, std::span<const View>)>& body) {
+void for_each_chunk(Context& context, std::span<const Tensor> passes, const OutputWeights& output,
+                    const std::function<void(int64_t, int64_t, std::span<const View>)>& body) {
   const Tensor& states = passes[0];
   check_shape("output", "weight", output.weight, -1, states.cols());
   if (output.bias) check_shape("output", "bias", output.bias, 1, output.weight.rows());
@@ -63,7 +64,7 @@ void for_chunks(Context& context, std::span<const Tensor> passes, const OutputWe
   }
 }
 
-/// The loss by which logits follow a teacher.
+/// The distillation loss of logits.
 class TeacherLoss {
  public:
   TeacherLoss(Context& context, const Tensor& states, const OutputWeights& output, const LossOptions& options,
@@ -81,22 +82,22 @@ class TeacherLoss {
     if (teacher_.weight == 0) return;
     Backend& backend = context_.backend();
     const double temperature = teacher_.temperature;
-    const View theirs = fitting(logits_[pass], logits);
-    backend.run(kernel::Matmul{.result = theirs,
+    const View teacher_logits = buffer_for(logits_[pass], logits);
+    backend.run(kernel::Matmul{.result = teacher_logits,
                                .a = teacher_.states.view().slice_rows(begin, logits.rows),
                                .b = teacher_.output.weight.view(),
                                .transpose_b = true,
                                .packed_b = teacher_.output.weight.packed(),
                                .epilogue = {.bias = teacher_.output.bias.view()}});
-    View ours = logits;
+    View student_logits = logits;
     if (temperature != 1) {
-      ours = fitting(scaled_, logits);
-      backend.run(kernel::Scale{ours, logits, 1 / temperature});
-      backend.run(kernel::Scale{theirs, theirs, 1 / temperature});
+      student_logits = buffer_for(scaled_, logits);
+      backend.run(kernel::Scale{student_logits, logits, 1 / temperature});
+      backend.run(kernel::Scale{teacher_logits, teacher_logits, 1 / temperature});
     }
     kernel::Distillation loss{
-        .logits = ours,
-        .teacher = theirs,
+        .logits = student_logits,
+        .teacher = teacher_logits,
         .losses = losses_.view().slice_rows(static_cast<int64_t>(pass), 1).slice_cols(begin, logits.rows),
         .factor = teacher_.weight * temperature * temperature,
         .scale = options_.scale / temperature,
@@ -105,7 +106,8 @@ class TeacherLoss {
       loss.weights = options_.weights.view().span<const float>().subspan(begin, logits.rows);
     backend.run(loss);
   }
-  /// Adds its gradients to those of the logits, by which these have been overwritten.
+  /// Adds the gradients of the distillation loss to `logits`, which must have been overwritten by their
+  /// gradients.
   void add_gradient(size_t pass, const View& logits) const {
     if (teacher_.weight == 0) return;
     context_.backend().run(kernel::Add{logits, logits, logits_[pass].view().slice_rows(0, logits.rows)});
@@ -116,8 +118,9 @@ class TeacherLoss {
   }
 
  private:
-  /// A view of the shape of a chunk; `buffer` is made for the first chunk, which is the largest.
-  View fitting(Tensor& buffer, const View& chunk) const {
+  /// Returns a view of `buffer` with the shape of a chunk. The buffer is allocated for the first chunk, which
+  /// is the largest.
+  View buffer_for(Tensor& buffer, const View& chunk) const {
     if (!buffer) buffer = context_.tensor(chunk.rows, chunk.cols, chunk.dtype);
     return buffer.view().slice_rows(0, chunk.rows);
   }
@@ -126,7 +129,7 @@ class TeacherLoss {
   const Teacher& teacher_;
   const LossOptions& options_;
   bool gradient_;
-  std::vector<Tensor> logits_;  // of the teacher, of each pass
+  std::vector<Tensor> logits_;  // of the teacher, for each pass
   Tensor scaled_, losses_;      // [passes, rows]
 };
 
@@ -141,23 +144,24 @@ Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights
   Tensor losses = context.tensor(1, states.rows(), states.dtype());
   std::vector<Tensor> passes{states};
   if (options.second) passes.push_back(options.second);
-  const bool wants = context.track(losses, {states, options.second, output.weight, output.bias});
-  const auto grad_weight = wants ? context.gradient_of(output.weight) : Context::Slot{};
-  const auto grad_bias = wants && output.bias ? context.gradient_of(output.bias) : Context::Slot{};
+  const bool needs_gradient = context.track(losses, {states, options.second, output.weight, output.bias});
+  const auto grad_weight = needs_gradient ? context.gradient_of(output.weight) : Context::Slot{};
+  const auto grad_bias = needs_gradient && output.bias ? context.gradient_of(output.bias) : Context::Slot{};
   std::vector<Context::Slot> grad_states;
-  for (const Tensor& pass : passes) grad_states.push_back(wants ? context.gradient_of(pass) : Context::Slot{});
+  for (const Tensor& pass : passes)
+    grad_states.push_back(needs_gradient ? context.gradient_of(pass) : Context::Slot{});
   std::optional<RecordedWeight> backward;
   if (std::ranges::any_of(grad_states, [](const Context::Slot& slot) { return static_cast<bool>(slot.view); }))
     backward.emplace(context, output.weight, /*transposed=*/false);
-  TeacherLoss teacher(context, states, output, options, passes.size(), wants);
-  for_chunks(context, passes, output, [&](int64_t begin, int64_t count, std::span<const View> logits) {
+  TeacherLoss teacher(context, states, output, options, passes.size(), needs_gradient);
+  for_each_chunk(context, passes, output, [&](int64_t begin, int64_t count, std::span<const View> logits) {
     for (size_t pass = 0; pass < passes.size(); ++pass) teacher.add(pass, begin, logits[pass]);
     kernel::CrossEntropy loss{.logits = logits[0],
                               .targets = targets.ids().subspan(begin, count),
                               .losses = losses.view().slice_cols(begin, count),
                               .smoothing = options.label_smoothing,
                               .scale = options.scale,
-                              .gradient = wants};
+                              .gradient = needs_gradient};
     if (options.weights) loss.weights = options.weights.view().span<const float>().subspan(begin, count);
     if (options.second)
       backend.run(kernel::RDrop{.first = logits[0],
@@ -167,11 +171,11 @@ Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights
                                 .alpha = options.r_drop,
                                 .smoothing = loss.smoothing,
                                 .scale = loss.scale,
-                                .gradient = wants,
+                                .gradient = needs_gradient,
                                 .weights = loss.weights});
     else
       backend.run(loss);
-    for (size_t pass = 0; wants && pass < passes.size(); ++pass) {
+    for (size_t pass = 0; needs_gradient && pass < passes.size(); ++pass) {
       const bool later = begin > 0 || pass > 0;
       teacher.add_gradient(pass, logits[pass]);
       const View x = passes[pass].view().slice_rows(begin, count);
@@ -201,10 +205,11 @@ Tensor log_probability(Context& context, const Tensor& states, const OutputWeigh
                        const Tensor& targets) {
   check_shape("log_probability", "targets", targets, 1, states.rows());
   Tensor out = context.tensor(states.rows(), 1, states.dtype());
-  for_chunks(context, {&states, 1}, output, [&](int64_t begin, int64_t count, std::span<const View> logits) {
-    context.backend().run(kernel::LogProbability{out.view().slice_rows(begin, count), logits[0],
-                                                 targets.ids().subspan(begin, count)});
-  });
+  for_each_chunk(context, {&states, 1}, output,
+                 [&](int64_t begin, int64_t count, std::span<const View> logits) {
+                   context.backend().run(kernel::LogProbability{out.view().slice_rows(begin, count), logits[0],
+                                                                targets.ids().subspan(begin, count)});
+                 });
   return out;
 }
 
@@ -218,28 +223,28 @@ OutputWeights select_outputs(const std::shared_ptr<Backend>& backend, const Outp
                              std::span<const int32_t> ids) {
   const auto memory = lasting_memory(backend);
   const int64_t count = std::ssize(ids);
-  const Tensor chosen = Tensor::of_ids(*backend, memory, ids);
+  const Tensor rows_to_copy = Tensor::of_ids(*backend, memory, ids);
   const auto select = [&](const Tensor& from) {
     Tensor rows(memory, count, from.cols(), from.dtype());
     if (from.dtype() != DType::i8) {
-      backend->run(kernel::GatherRows{rows.view(), from.view(), chosen.ids()});
+      backend->run(kernel::GatherRows{rows.view(), from.view(), rows_to_copy.ids()});
       return rows;
     }
     const Tensor scales(memory, 1, count, DType::f32);
-    backend->run(kernel::GatherRows{rows.view(), from.view(), chosen.ids(), scales.view().span<float>()});
+    backend->run(kernel::GatherRows{rows.view(), from.view(), rows_to_copy.ids(), scales.view().span<float>()});
     return Tensor::of_int8(rows, scales);
   };
-  OutputWeights some{select(output.weight), {}};
-  some.weight.set_packed(backend->pack(some.weight.view(), /*transpose_b=*/true));
+  OutputWeights selected{select(output.weight), {}};
+  selected.weight.set_packed(backend->pack(selected.weight.view(), /*transpose_b=*/true));
   if (output.bias) {
     View column = output.bias.view();  // a column: one element in each row
     column.rows = column.cols, column.cols = column.stride = 1;
-    some.bias = Tensor(memory, 1, count, output.bias.dtype());
-    View to = some.bias.view();
+    selected.bias = Tensor(memory, 1, count, output.bias.dtype());
+    View to = selected.bias.view();
     to.rows = count, to.cols = to.stride = 1;
-    backend->run(kernel::GatherRows{to, column, chosen.ids()});
+    backend->run(kernel::GatherRows{to, column, rows_to_copy.ids()});
   }
-  return some;
+  return selected;
 }
 
 Candidates top_k(Context& context, const Tensor& states, const OutputWeights& output, int k,
@@ -248,13 +253,14 @@ Candidates top_k(Context& context, const Tensor& states, const OutputWeights& ou
           output.weight.rows());
   Tensor ids = context.tensor(states.rows(), k, DType::i32),
          log_probs = context.tensor(states.rows(), k, DType::f32);
-  for_chunks(context, {&states, 1}, output, [&](int64_t begin, int64_t count, std::span<const View> logits) {
-    context.backend().run(kernel::TopK{.logits = logits[0],
-                                       .k = k,
-                                       .ids = ids.view().slice_rows(begin, count),
-                                       .log_probs = log_probs.view().slice_rows(begin, count),
-                                       .banned = banned.ids()});
-  });
+  for_each_chunk(context, {&states, 1}, output,
+                 [&](int64_t begin, int64_t count, std::span<const View> logits) {
+                   context.backend().run(kernel::TopK{.logits = logits[0],
+                                                      .k = k,
+                                                      .ids = ids.view().slice_rows(begin, count),
+                                                      .log_probs = log_probs.view().slice_rows(begin, count),
+                                                      .banned = banned.ids()});
+                 });
   return {.k = k,
           .ids = ids.to_host<int32_t>(context.backend()),
           .log_probs = log_probs.to_host<float>(context.backend())};

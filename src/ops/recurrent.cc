@@ -9,7 +9,7 @@
 namespace sixfold::ops {
 namespace {
 
-/// A weight as the right side of the products of many steps, packed once for all of them.
+/// A weight that is the right operand of the products of many steps. It is packed once for all of them.
 class StepWeight {
  public:
   StepWeight(const Context& context, const Tensor& weight, bool transposed, size_t steps)
@@ -19,8 +19,8 @@ class StepWeight {
     Backend& backend = context.backend();
     const auto floats = static_cast<int64_t>(backend.packed_bytes(weight.view(), transposed) / sizeof(float));
     memory_ = context.tensor(1, std::max<int64_t>(floats, 1), DType::f32);
-    own_ = backend.pack(weight.view(), transposed, memory_.view().data);
-    packed_ = own_.get();
+    owned_ = backend.pack(weight.view(), transposed, memory_.view().data);
+    packed_ = owned_.get();
   }
   /// result = a weight^T, or a weight, then plus `bias`.
   void multiply(const View& a, const View& result, bool accumulate, const View& bias = {}) const {
@@ -38,7 +38,7 @@ class StepWeight {
   const Context& context_;
   Tensor weight_, memory_;
   bool transposed_;
-  std::shared_ptr<PackedWeight> own_;
+  std::shared_ptr<PackedWeight> owned_;
   const PackedWeight* packed_ = nullptr;
 };
 
@@ -53,8 +53,9 @@ View previous_rows(const Tensor& x, const Tensor& initial, const TimeSteps& step
   return x ? x.view().slice_rows(steps.begin[t - 1], steps.count(t)) : View{};
 }
 
-/// What the forward pass leaves to the backward pass. Rows are in the order of the steps.
-struct Run {
+/// The inputs and results of the forward pass, which the backward pass reads. Rows are in the order of the
+/// steps.
+struct ForwardPass {
   RecurrentInputs in;
   Tensor gates;      // [rows, gates * d]: the activations
   Tensor recurrent;  // [rows, 3 d] for gru
@@ -84,24 +85,24 @@ void check(const RecurrentInputs& in) {
           "recurrent: only gru has a bias of its own for the recurrent products");
 }
 
-/// The products of the previous states, which are added to those of the inputs, or for gru kept apart. Int8
-/// products can't be added to anything.
-void add_recurrent_product(Context& context, const Run& run, const StepWeight& weight, size_t t,
-                           const Tensor& spare) {
-  const TimeSteps& steps = *run.in.steps;
-  const View previous = previous_rows(run.state, run.in.state, steps, t);
+/// Computes the products of the previous states, and adds them to those of the inputs, or for gru stores them
+/// separately. An int8 product can't be accumulated, so it is computed in `product_buffer` first.
+void add_recurrent_product(Context& context, const ForwardPass& pass, const StepWeight& weight, size_t t,
+                           const Tensor& product_buffer) {
+  const TimeSteps& steps = *pass.in.steps;
+  const View previous = previous_rows(pass.state, pass.in.state, steps, t);
   if (!previous) return;
-  if (run.in.cell == RecurrentCell::gru)
-    return weight.multiply(previous, step_rows(run.recurrent, steps, t), false, run.in.bias.view());
-  const View gates = step_rows(run.gates, steps, t);
+  if (pass.in.cell == RecurrentCell::gru)
+    return weight.multiply(previous, step_rows(pass.recurrent, steps, t), false, pass.in.bias.view());
+  const View gates = step_rows(pass.gates, steps, t);
   if (!weight.is_int8()) return weight.multiply(previous, gates, true);
-  const View product = spare.view().slice_rows(0, gates.rows);
+  const View product = product_buffer.view().slice_rows(0, gates.rows);
   weight.multiply(previous, product, false);
   context.backend().run(kernel::Add{gates, gates, product});
 }
 
 /// x in the order of the steps. It may be x itself.
-Tensor by_steps(const Context& context, const Tensor& x, const TimeSteps& steps) {
+Tensor in_step_order(const Context& context, const Tensor& x, const TimeSteps& steps) {
   if (!steps.from_packed) return x;
   Tensor rows = context.tensor(x.rows(), x.cols(), x.dtype());
   context.backend().run(kernel::GatherRows{rows.view(), x.view(), steps.from_packed.ids()});
@@ -109,7 +110,7 @@ Tensor by_steps(const Context& context, const Tensor& x, const TimeSteps& steps)
 }
 
 /// x in the order of the batch, given in that of the steps. It may be x itself.
-Tensor by_batch(const Context& context, const Tensor& x, const TimeSteps& steps) {
+Tensor in_batch_order(const Context& context, const Tensor& x, const TimeSteps& steps) {
   if (!x || !steps.to_packed) return x;
   Tensor rows = context.tensor(x.rows(), x.cols(), x.dtype());
   context.backend().run(kernel::GatherRows{rows.view(), x.view(), steps.to_packed.ids()});
@@ -117,72 +118,73 @@ Tensor by_batch(const Context& context, const Tensor& x, const TimeSteps& steps)
 }
 
 /// [rows, d]: the previous states, zeros where there is none, for the gradient of the weight.
-Tensor previous_states(const Context& context, const Run& run) {
-  const TimeSteps& steps = *run.in.steps;
-  Tensor previous = context.tensor(run.state.rows(), run.state.cols(), run.state.dtype());
+Tensor previous_states(const Context& context, const ForwardPass& pass) {
+  const TimeSteps& steps = *pass.in.steps;
+  Tensor previous = context.tensor(pass.state.rows(), pass.state.cols(), pass.state.dtype());
   for (size_t t = 0; t < steps.steps(); ++t) {
     const View to = step_rows(previous, steps, t);
-    if (const View from = previous_rows(run.state, run.in.state, steps, t))
+    if (const View from = previous_rows(pass.state, pass.in.state, steps, t))
       context.backend().run(kernel::Scale{to, from, 1});
     else
       context.backend().run(kernel::Fill{to, 0});
   }
-  return by_batch(context, previous, steps);
+  return in_batch_order(context, previous, steps);
 }
 
 /// gradient of weight += the gradients of the products times the previous states. `grad_products` is in the
 /// order of the batch, so that the sum over a batch is that over its parts.
-void add_weight_gradients(const Context& context, const Run& run, const Tensor& grad_products) {
-  if (run.in.weight.requires_grad())
-    weight_gradients(context, previous_states(context, run), grad_products, run.in.weight, {});
-  if (!run.in.bias) return;
-  if (const auto grad = context.gradient_of(run.in.bias); grad.view)
+void add_weight_gradients(const Context& context, const ForwardPass& pass, const Tensor& grad_products) {
+  if (pass.in.weight.requires_grad())
+    weight_gradients(context, previous_states(context, pass), grad_products, pass.in.weight, {});
+  if (!pass.in.bias) return;
+  if (const auto grad = context.gradient_of(pass.in.bias); grad.view)
     context.backend().run(kernel::ColumnSum{grad.view, grad_products.view(), grad.accumulate});
 }
 
-/// Backward through time: the gradient of a step's state is that of its own use and that of the next step.
-void backward(const Context& context, const Run& run, const Tensor& grad_output) {
-  const TimeSteps& steps = *run.in.steps;
-  const bool gru = run.in.cell == RecurrentCell::gru, lstm = run.in.cell == RecurrentCell::lstm;
-  const int64_t d = run.state.cols();
-  const DType dtype = run.state.dtype();
-  const Tensor grad_state = by_steps(context, grad_output, steps);
-  const Tensor gates = context.tensor(run.gates.rows(), run.gates.cols(), dtype);
-  const Tensor recurrent = gru ? context.tensor(run.recurrent.rows(), run.recurrent.cols(), dtype) : Tensor();
+/// Backpropagation through time: the gradient of a step's state is the sum of that through its uses outside of
+/// the cell and that through the next step.
+void backward(const Context& context, const ForwardPass& pass, const Tensor& grad_output) {
+  const TimeSteps& steps = *pass.in.steps;
+  const bool gru = pass.in.cell == RecurrentCell::gru, lstm = pass.in.cell == RecurrentCell::lstm;
+  const int64_t d = pass.state.cols();
+  const DType dtype = pass.state.dtype();
+  const Tensor grad_state = in_step_order(context, grad_output, steps);
+  const Tensor gates = context.tensor(pass.gates.rows(), pass.gates.cols(), dtype);
+  const Tensor recurrent = gru ? context.tensor(pass.recurrent.rows(), pass.recurrent.cols(), dtype) : Tensor();
   const Tensor carried = context.zeros(steps.sequences, d, dtype);
   const Tensor carried_memory = lstm ? context.zeros(steps.sequences, d, dtype) : Tensor();
   const Tensor& products = gru ? recurrent : gates;
-  const StepWeight weight(context, run.in.weight, false, steps.steps());
+  const StepWeight weight(context, pass.in.weight, false, steps.steps());
   const auto first_rows = [&](const Tensor& x, size_t t) {
     return x ? x.view().slice_rows(0, steps.count(t)) : View{};
   };
   for (size_t t = steps.steps(); t-- > 0;) {
-    context.backend().run(kernel::RecurrentStepGradient{.forward = run.step(t),
+    context.backend().run(kernel::RecurrentStepGradient{.forward = pass.step(t),
                                                         .grad_state = step_rows(grad_state, steps, t),
                                                         .carried_state = first_rows(carried, t),
                                                         .carried_memory = first_rows(carried_memory, t),
                                                         .grad_gates = step_rows(gates, steps, t),
                                                         .grad_recurrent = step_rows(recurrent, steps, t)});
-    if (t > 0 || run.in.state) weight.multiply(step_rows(products, steps, t), first_rows(carried, t), gru);
+    if (t > 0 || pass.in.state) weight.multiply(step_rows(products, steps, t), first_rows(carried, t), gru);
   }
-  const Tensor grad_gates = by_batch(context, gates, steps);
-  add_weight_gradients(context, run, gru ? by_batch(context, recurrent, steps) : grad_gates);
-  pass_back(context, run.in.gates, grad_gates.view());
-  for (const auto& [initial, grad] : {std::pair(run.in.state, carried), {run.in.memory, carried_memory}})
+  const Tensor grad_gates = in_batch_order(context, gates, steps);
+  add_weight_gradients(context, pass, gru ? in_batch_order(context, recurrent, steps) : grad_gates);
+  pass_back(context, pass.in.gates, grad_gates.view());
+  for (const auto& [initial, grad] : {std::pair(pass.in.state, carried), {pass.in.memory, carried_memory}})
     pass_back(context, initial, grad.view());
 }
 
 /// The inputs of the gates in the order of the steps, to be overwritten by the activations.
 Tensor activations(Context& context, const RecurrentInputs& in) {
   if (in.steps->from_packed) {
-    Tensor rows = by_steps(context, in.gates, *in.steps);
-    if (!in.gates.kept()) in.gates.take();  // gives the memory back
+    Tensor rows = in_step_order(context, in.gates, *in.steps);
+    if (!in.gates.kept()) in.gates.take();  // frees the memory
     return rows;
   }
   const View gates = in.gates.view();
-  Tensor own = context.overwrite(in.gates);
-  if (own.view().data != gates.data) context.backend().run(kernel::Scale{own.view(), gates, 1});
-  return own;
+  Tensor result = context.overwrite(in.gates);
+  if (result.view().data != gates.data) context.backend().run(kernel::Scale{result.view(), gates, 1});
+  return result;
 }
 
 }  // namespace
@@ -222,30 +224,30 @@ RecurrentOutputs recurrent(Context& context, const RecurrentInputs& in) {
   check(in);
   const int64_t rows = in.gates.rows(), d = in.weight.cols();
   const DType dtype = in.gates.dtype();
-  const auto own = [&](bool wanted, int64_t width) {
-    return wanted ? context.tensor(rows, width, dtype) : Tensor();
+  const auto tensor_if = [&](bool needed, int64_t width) {
+    return needed ? context.tensor(rows, width, dtype) : Tensor();
   };
   const bool gru = in.cell == RecurrentCell::gru;
-  Run run{.in = in,
-          .gates = activations(context, in),
-          .recurrent = own(gru, in.gates.cols()),
-          .state = own(true, d),
-          .memory = own(in.cell == RecurrentCell::lstm, d)};
-  // gru adds its bias to the product of each step, also to that of a state of zeros.
-  if (gru && !in.state) run.in.state = context.zeros(in.steps->sequences, d, dtype);
+  ForwardPass pass{.in = in,
+                   .gates = activations(context, in),
+                   .recurrent = tensor_if(gru, in.gates.cols()),
+                   .state = tensor_if(true, d),
+                   .memory = tensor_if(in.cell == RecurrentCell::lstm, d)};
+  // gru adds its bias to the product of each step, even if the previous state is zero.
+  if (gru && !in.state) pass.in.state = context.zeros(in.steps->sequences, d, dtype);
   const StepWeight weight(context, in.weight, true, in.steps->steps());
-  const Tensor spare =
+  const Tensor product_buffer =
       weight.is_int8() ? context.tensor(in.steps->sequences, in.gates.cols(), dtype) : Tensor();
   for (size_t t = 0; t < in.steps->steps(); ++t) {
-    add_recurrent_product(context, run, weight, t, spare);
-    context.backend().run(run.step(t));
+    add_recurrent_product(context, pass, weight, t, product_buffer);
+    context.backend().run(pass.step(t));
   }
-  const Tensor state = by_batch(context, run.state, *in.steps);
+  const Tensor state = in_batch_order(context, pass.state, *in.steps);
   if (context.track(state, {in.gates, in.weight, in.bias, in.state, in.memory}))
     context.record("recurrent", state,
-                   {run.gates, run.recurrent, run.state, run.memory, in.weight, in.state, in.memory},
-                   [&context, run, state] { backward(context, run, state.gradient()); });
-  return {state, by_batch(context, run.memory, *in.steps)};
+                   {pass.gates, pass.recurrent, pass.state, pass.memory, in.weight, in.state, in.memory},
+                   [&context, pass, state] { backward(context, pass, state.gradient()); });
+  return {state, in_batch_order(context, pass.memory, *in.steps)};
 }
 
 }  // namespace sixfold::ops

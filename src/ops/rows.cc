@@ -11,9 +11,9 @@ Tensor gather_rows(Context& context, const Tensor& x, const Tensor& from, const 
   context.backend().run(kernel::GatherRows{y.view(), x.view(), from.ids()});
   if (context.track(y, {x}))
     context.record("gather_rows", y, {inverse}, [&context, x, y, inverse] {
-      const WrittenGradient grad(context, x);
+      const OverwritableGradient grad(context, x);
       context.backend().run(kernel::GatherRows{grad.view(), y.gradient().view(), inverse.ids()});
-      grad.add();
+      grad.accumulate();
     });
   return y;
 }
@@ -34,11 +34,11 @@ Tensor slice_rows(Context& context, const Tensor& x, int64_t begin, int64_t coun
 Tensor join_rows(Context& context, std::span<const Tensor> parts) {
   require(!parts.empty(), "join_rows: there is no part");
   int64_t rows = 0;
-  bool wants = false;
+  bool needs_gradient = false;
   for (const Tensor& part : parts) {
     check_shape("join_rows", "part", part, -1, parts.front().cols());
     rows += part.rows();
-    wants = wants || part.requires_grad();
+    needs_gradient = needs_gradient || part.requires_grad();
   }
   Tensor y = context.tensor(rows, parts.front().cols(), parts.front().dtype());
   int64_t begin = 0;
@@ -46,7 +46,7 @@ Tensor join_rows(Context& context, std::span<const Tensor> parts) {
     context.backend().run(kernel::Scale{y.view().slice_rows(begin, part.rows()), part.view(), 1});
     begin += part.rows();
   }
-  y.set_requires_grad(wants && context.recording());
+  y.set_requires_grad(needs_gradient && context.recording());
   context.record("join_rows", y, {}, [&context, y, all = std::vector<Tensor>(parts.begin(), parts.end())] {
     int64_t first = 0;
     for (const Tensor& part : all) {

@@ -17,8 +17,8 @@ void check_choices(const RowChoices& choices, int64_t kinds, int64_t rows) {
   }
 }
 
-/// Computes the loss of each choice, [1, ranges * kinds]. If `gradient`, the scores [kinds, rows] are
-/// overwritten by their gradients; those of rows in no range become zero.
+/// Computes the loss of each choice, [1, ranges * kinds]. If `gradient` is set, the scores [kinds, rows] are
+/// overwritten by their gradients, which are zero for rows in no range.
 void run_losses(Backend& backend, View scores, View losses, const RowChoices& choices,
                 const LossOptions& options, bool gradient) {
   const int64_t kinds = scores.rows;
@@ -53,10 +53,10 @@ Tensor span_loss(Context& context, const Tensor& states, const Tensor& weight, c
   backend.run(
       kernel::Matmul{.result = scores.view(), .a = weight.view(), .b = states.view(), .transpose_b = true});
   Tensor losses = context.tensor(1, choices.targets.cols(), states.dtype());
-  const bool wants = context.track(losses, {states, weight});
-  const auto grad_weight = wants ? context.gradient_of(weight) : Context::Slot{};
-  const auto grad_states = wants ? context.gradient_of(states) : Context::Slot{};
-  run_losses(backend, scores.view(), losses.view(), choices, options, wants);
+  const bool needs_gradient = context.track(losses, {states, weight});
+  const auto grad_weight = needs_gradient ? context.gradient_of(weight) : Context::Slot{};
+  const auto grad_states = needs_gradient ? context.gradient_of(states) : Context::Slot{};
+  run_losses(backend, scores.view(), losses.view(), choices, options, needs_gradient);
   if (grad_weight.view)
     backend.run(kernel::Matmul{.result = grad_weight.view,
                                .a = scores.view(),

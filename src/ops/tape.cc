@@ -2,11 +2,11 @@
 
 namespace sixfold {
 
-void Tape::backward(const std::function<void(const Node&)>& look) {
+void Tape::backward(const std::function<void(const Node&)>& observer) {
   while (!nodes_.empty()) {
     Node node = std::move(nodes_.back());
     nodes_.pop_back();
-    if (look) look(node);
+    if (observer) observer(node);
     if (!node.output || node.output.gradient()) node.backward();
   }
 }

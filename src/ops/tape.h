@@ -19,22 +19,22 @@ class Tape {
   };
 
   Tape() = default;
-  /// Calls `look` with each node that is recorded. Later, another op may overwrite the node's output.
-  explicit Tape(std::function<void(const Node&)> look) : look_(std::move(look)) {}
+  /// Calls `observer` with each node when it is recorded. Later, another op may overwrite the node's output.
+  explicit Tape(std::function<void(const Node&)> observer) : observer_(std::move(observer)) {}
 
   void record(Node node) {
     nodes_.push_back(std::move(node));
-    if (look_) look_(nodes_.back());
+    if (observer_) observer_(nodes_.back());
   }
   /// Runs the backward functions, from the newest op to the oldest. Skips ops whose output has no gradient.
   /// Each node is destroyed after it has run, which frees the buffers that only it used.
   void backward() { backward({}); }
-  /// The same, but calls `look`, unless it is empty, with each node before its backward function.
-  void backward(const std::function<void(const Node&)>& look);
+  /// The same, but calls `observer`, unless it is empty, with each node before its backward function.
+  void backward(const std::function<void(const Node&)>& observer);
   const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
-  std::function<void(const Node&)> look_;
+  std::function<void(const Node&)> observer_;
   std::vector<Node> nodes_;
 };
 

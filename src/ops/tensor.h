@@ -7,9 +7,9 @@
 
 namespace sixfold {
 
-/// A matrix [rows, cols] in a backend's memory. Copies share the elements. Vectors are [1, n]. A
-/// default-constructed tensor is empty: it converts to false. The elements of a tensor may be read by several
-/// threads; everything else is for one thread at a time.
+/// A matrix [rows, cols] in a backend's memory. Copies of a tensor share its elements. Vectors are [1, n]. A
+/// default-constructed tensor is empty: it converts to false. Several threads may read the elements of a
+/// tensor; all other operations are for one thread at a time.
 class Tensor {
  public:
   Tensor() = default;
@@ -35,7 +35,7 @@ class Tensor {
 
   /// Whether the tensor needs a gradient: weights in training, and everything that is computed from them.
   bool requires_grad() const;
-  void set_requires_grad(bool wants);
+  void set_requires_grad(bool needs_gradient);
   /// The gradient; empty as long as no op has added to it.
   const Tensor& gradient() const;
   void set_gradient(Tensor gradient) const;
@@ -49,12 +49,13 @@ class Tensor {
   /// Returns rows [begin, begin + count), which share the elements.
   Tensor slice_rows(int64_t begin, int64_t count) const;
 
-  /// Whether the elements must stay as they are: the backward function of an op reads them, or the memory is
-  /// not this tensor's own.
+  /// Whether the elements must not be overwritten: the backward function of an op reads them, or the tensor
+  /// does not own the memory.
   bool kept() const;
   void set_kept() const;
   /// Moves the elements to the tensor that is returned, which may overwrite them. This tensor and its copies
-  /// keep their shape and gradient; to read them is an error. Throws an error if the elements are kept.
+  /// keep their shape and gradient, but reading their elements is an error. Throws an error if the elements are
+  /// kept.
   Tensor take() const;
 
   /// Replaces the elements by `elements`, in the backend's memory, which `owner` keeps alive. All copies of the
@@ -94,8 +95,8 @@ struct Tensor::State {
   }
   View view;
   size_t bytes = 0;
-  std::shared_ptr<Memory> memory;     // from which the elements were allocated, or
-  std::shared_ptr<const void> owner;  // that keeps borrowed elements alive
+  std::shared_ptr<Memory> memory;     // from which the elements were allocated; null if they are borrowed
+  std::shared_ptr<const void> owner;  // keeps borrowed elements alive
   bool requires_grad = false, kept = false, taken = false;
   Tensor gradient;
   std::shared_ptr<PackedWeight> packed;
@@ -113,7 +114,7 @@ inline DeviceSpan<const int32_t> Tensor::ids() const { return view().span<const 
 inline bool Tensor::kept() const { return state_->kept || !state_->memory; }
 inline void Tensor::set_kept() const { state_->kept = true; }
 inline bool Tensor::requires_grad() const { return state_ && state_->requires_grad; }
-inline void Tensor::set_requires_grad(bool wants) { state_->requires_grad = wants; }
+inline void Tensor::set_requires_grad(bool needs_gradient) { state_->requires_grad = needs_gradient; }
 inline const Tensor& Tensor::gradient() const { return state_->gradient; }
 inline void Tensor::set_gradient(Tensor gradient) const { state_->gradient = std::move(gradient); }
 inline const PackedWeight* Tensor::packed() const { return state_->packed.get(); }

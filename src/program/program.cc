@@ -11,7 +11,7 @@
 #include "base/options.h"
 #include "base/threads.h"
 #include "families/families.h"
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 #include "program/commands.h"
 #include "program/kit/distributed_run.h"
 #include "program/kit/interrupt.h"

@@ -49,7 +49,7 @@ void ModelRuntime::join(const RuntimeOptions& options) {
   for (double& weight : ensemble_.weights) weight /= sum;
   for (const std::string& folder : options.ensemble) {
     others_.push_back(load_packed_model(folder, model_->backend(), options.weights));
-    require_together({config(), folder_}, {others_.back()->config(), folder});
+    require_compatible_ensemble({config(), folder_}, {others_.back()->config(), folder});
     ensemble_.models.push_back(others_.back().get());
   }
 }

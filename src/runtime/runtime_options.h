@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "model/ensemble_rules.h"
+#include "model/compatible_models.h"
 #include "model/weight_type.h"
 
 namespace sixfold {

@@ -30,7 +30,7 @@ struct LiveHypothesis {
 struct BeamLimits {
   int eos = 2;
   std::span<const int32_t> more_ends = {};  ///< tokens besides `eos` that end an output
-  int longest = 1;                          ///< `longest_output`
+  int longest = 1;                          ///< `max_output_length`
   int n_best = 1;                           ///< number of hypotheses to return, at most the beam size
   std::span<const int32_t> prefix = {};     ///< the first tokens of each output; fewer than `longest`
   const PhraseSet* phrases = nullptr;  ///< what each output must contain; null: nothing. It outlives the beam

@@ -89,7 +89,7 @@ int BeamPlan::longest_with(int source_tokens, const LexicalConstraints& constrai
   const auto prefix = static_cast<int>(constraints.prefix.size());
   require(prefix < longest, "the prefix of the output has {} tokens, but the model's outputs have at most {}",
           prefix, longest - 1);
-  return std::min(longest, std::max(longest_output(rules, source_tokens), prefix + 1));
+  return std::min(longest, std::max(max_output_length(rules, source_tokens), prefix + 1));
 }
 
 BeamSearch::BeamSearch(std::shared_ptr<const BeamPlan> plan, int source_tokens, LexicalConstraints constraints,

@@ -2,7 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/ensemble_rules.h"
+#include "model/compatible_models.h"
 #include "search/scorer.h"
 
 namespace sixfold {

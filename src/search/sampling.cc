@@ -60,7 +60,7 @@ void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<
   const ReadingWindow::Step step = window_.next(text_.size());
   if (step.begins) begin_ = window_.begin(text_, step);
   const auto tokens = step.begins ? std::span<const int32_t>(begin_) : std::span(text_).last(1);
-  extensions.push_back({.request = request, .parent = 0, .tokens = tokens, .anew = step.begins});
+  extensions.push_back({.request = request, .parent = 0, .tokens = tokens, .new_sequence = step.begins});
   edits_.clear();
   for (const auto& restriction : plan_->restrictions)
     restriction->edit({.ids = text_, .prompt = plan_->prompt_is_output ? 0 : prompt_}, edits_);

@@ -101,8 +101,8 @@ class ModelScorer::AttentionOfLayers final : public AttentionObserver {
   bool wants(AttentionKind kind, int layer) const override {
     return kind == AttentionKind::cross && layers_.contains(layer);
   }
-  void see(AttentionKind, int layer, const ops::AttentionInputs& inputs, const ops::AttentionPattern& pattern,
-           Context& context) override {
+  void observe_attention(AttentionKind, int layer, const ops::AttentionInputs& inputs,
+                         const ops::AttentionPattern& pattern, Context& context) override {
     layers_[layer] = ops::attention_weights(context, inputs, pattern);
   }
   /// By layer: [heads * tokens, longest source].

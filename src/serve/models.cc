@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "model_folder/model_folder.h"
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 
 namespace sixfold::serve {
 namespace {

@@ -49,10 +49,10 @@ void RunModels::add_to_model(const std::string& folder, const TrainingState& sta
   write_provenance(folder, earlier_steps_, provenance_step(task_, options_, state));
 }
 
-void RunModels::write(const std::string& folder, const TrainingState& state, AdapterForm form) const {
+void RunModels::write(const std::string& folder, const TrainingState& state, AdapterStorage storage) const {
   if (!replica_.processes().is_root()) return;
   write_model_folder(
-      folder, replica_.model(), [&](const std::string& path) { add_to_model(path, state); }, form,
+      folder, replica_.model(), [&](const std::string& path) { add_to_model(path, state); }, storage,
       options_.start.model);
 }
 
@@ -67,7 +67,7 @@ void RunModels::save_checkpoint(const TrainingState& state) {
 
 void RunModels::save_best(const TrainingState& state) {
   replica_.optimizer().swap_average();
-  write(folder_.best(), state, AdapterForm::kept);
+  write(folder_.best(), state, AdapterStorage::with_weights);
   replica_.optimizer().swap_average();
 }
 
@@ -93,7 +93,7 @@ std::string RunModels::save_result(const TrainingState& state) {
     replica_.optimizer().swap_average();
   }
   if (replica_.processes().is_root()) task_.measure(replica_.model());
-  write(folder_.model(), state, options_.start.lora_merge ? AdapterForm::merged : AdapterForm::apart);
+  write(folder_.model(), state, options_.start.lora_merge ? AdapterStorage::merged : AdapterStorage::separate);
   return which;
 }
 

@@ -39,7 +39,7 @@ class RunModels {
   std::string save_result(const TrainingState& state);
 
  private:
-  void write(const std::string& folder, const TrainingState& state, AdapterForm form) const;
+  void write(const std::string& folder, const TrainingState& state, AdapterStorage storage) const;
   void add_to_model(const std::string& folder, const TrainingState& state) const;
 
   const RunFolder& folder_;

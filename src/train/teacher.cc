@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/plural.h"
-#include "model/teacher_rules.h"
+#include "model/compatible_models.h"
 #include "model_folder/model_folder.h"
 
 namespace sixfold {
@@ -34,7 +34,7 @@ TeacherModel::TeacherModel(const TeacherOptions& options, std::unique_ptr<Transf
 std::optional<TeacherModel> TeacherModel::load(const TeacherOptions& options, const ModelConfig& student,
                                                const std::shared_ptr<Backend>& backend, DType dtype) {
   if (options.model.empty()) return std::nullopt;
-  require_teaches({load_model_config(options.model), options.model}, student);
+  require_compatible_teacher({load_model_config(options.model), options.model}, student);
   return TeacherModel(options, load_model(options.model, backend, dtype));
 }
 
@@ -43,7 +43,7 @@ std::optional<TeacherModel> TeacherModel::without_weights(const TeacherOptions& 
                                                           const std::shared_ptr<Backend>& backend) {
   if (options.model.empty()) return std::nullopt;
   const ModelConfig config = load_model_config(options.model);
-  require_teaches({config, options.model}, student);
+  require_compatible_teacher({config, options.model}, student);
   return TeacherModel(options, std::make_unique<Transformer>(config, backend, DType::f32, std::nullopt));
 }
 

@@ -71,8 +71,8 @@ class CrossAttentionEntropy final : public AttentionObserver {
  public:
   explicit CrossAttentionEntropy(const Batch& batch) : batch_(batch) {}
   bool wants(AttentionKind kind, int) const override { return kind == AttentionKind::cross; }
-  void see(AttentionKind, int, const ops::AttentionInputs& inputs, const ops::AttentionPattern& pattern,
-           Context& context) override {
+  void observe_attention(AttentionKind, int, const ops::AttentionInputs& inputs,
+                         const ops::AttentionPattern& pattern, Context& context) override {
     const Tensor weights = ops::attention_weights(context, inputs, pattern);
     const std::vector<float> all = weights.to_floats(context.backend());
     const Ragged &queries = batch_.target.rows, &keys = batch_.source.rows;

@@ -12,7 +12,7 @@
 #include "formats/ctranslate2_file.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 #include "tasks/import_model.h"
 #include "tasks/translation/translator.h"
 #include "temporary_folder.h"

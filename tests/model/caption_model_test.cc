@@ -144,8 +144,9 @@ TEST(CaptionModelConfig, ModelsSayWhatTheyAreFor) {
   EXPECT_EQ(error_message([&] { require_task(config, {.task = "classification"}, "folder"); }),
             "folder: is a model for the task 'translation', not 'classification'; 'sixfold info folder' says "
             "what it can do");
-  expect_holds(error_message(
-                   [&] { require_task(config, {.task = "translation", .head = HeadKind::classes}, "folder"); }),
+  expect_holds(error_message([&] {
+                 require_task(config, {.task = "translation", .head = OutputHead::classes}, "folder");
+               }),
                "its network is not that of such a model");
 }
 

@@ -19,7 +19,7 @@ class ClassifierModel : public testing::TestWithParam<Pooling> {
     config.encoder_layers = sizes[3], config.decoder_layers = 0;
     config.source_vocab = config.target_vocab = sizes[4];
     config.dropout = 0;
-    config.head = {HeadKind::classes, sizes[5], GetParam()};
+    config.head = {OutputHead::classes, sizes[5], GetParam()};
     return config;
   }
   std::unique_ptr<const Transformer> load(const Machine& machine) const {
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Poolings, ClassifierModel,
 
 TEST(ClassifierConfig, IsChecked) {
   ModelConfig config = small_config();
-  config.head = {HeadKind::classes, 2};
+  config.head = {OutputHead::classes, 2};
   EXPECT_EQ(error_message([&] { validate(config); }),
             "head.kind: 'classes' needs an encoder and no decoder (encoder_layers is 2, decoder_layers is 2)");
   config.decoder_layers = 0;

@@ -182,7 +182,7 @@ TEST_P(DecodingStateTest, GrowsAndKeepsWhatItHas) {
   for (const int32_t& id : target) states = extend({{0, 0, {&id, 1}}});
   expect_row(states, 0, full_pass(source, target), 299);
   for (const RowStore& store : state_.target())
-    EXPECT_EQ(store.rows(), used(store) == 300 ? 2 * RowStore::fewest_rows : RowStore::fewest_rows);
+    EXPECT_EQ(store.rows(), used(store) == 300 ? 2 * RowStore::min_rows : RowStore::min_rows);
 }
 
 TEST_P(DecodingStateTest, RefusesWhatIsNotThere) {

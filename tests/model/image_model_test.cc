@@ -20,7 +20,7 @@ class ImageModel : public testing::TestWithParam<std::tuple<Positions, bool>> {
     config.decoder_layers = 0;
     config.image = {.height = 4, .width = 6, .channels = 3, .patch = 4, .stride = 2};
     config.source_vocab = 256;
-    config.head = {HeadKind::classes, 3, Pooling::attention};
+    config.head = {OutputHead::classes, 3, Pooling::attention};
     config.positions = std::get<0>(GetParam());
     if (std::get<1>(GetParam())) {
       config.head.pooling = Pooling::first;
@@ -129,7 +129,7 @@ TEST(ImageModelConfig, IsChecked) {
   expect("tied_embeddings: 'all' ties the embedding of the source");
   config.decoder_layers = 0;
   expect("must have head.kind 'classes' or a decoder");
-  config.head = {HeadKind::classes, 2};
+  config.head = {OutputHead::classes, 2};
   expect("images have no first token");
   config.head.pooling = Pooling::mean;
   EXPECT_NO_THROW(validate(config));
@@ -164,7 +164,7 @@ TEST(ImageModelGolden, AgreesWithPyTorch) {
   config.image = {
       .height = sizes[5], .width = sizes[6], .channels = sizes[7], .patch = sizes[8], .stride = sizes[9]};
   config.source_vocab = config.target_vocab = 256;
-  config.head = {HeadKind::classes, sizes[4], Pooling::mean};
+  config.head = {OutputHead::classes, sizes[4], Pooling::mean};
   config.positions = Positions::learned, config.max_positions = config.image.patches();
   config.activation = Activation::gelu;
   config.preprocess = {ProcessStep::norm}, config.postprocess = {ProcessStep::dropout, ProcessStep::add};

@@ -26,7 +26,7 @@ Batch some_pairs(const ModelConfig& config) {
 std::vector<int> layers_left(const Context& context, AttentionKind stack, int layers) {
   std::vector<int> left;
   for (int i = 0; i < layers; ++i)
-    if (!context.leaves_out(static_cast<uint32_t>(stack), static_cast<uint32_t>(i))) left.push_back(i);
+    if (!context.drops_layer(static_cast<uint32_t>(stack), static_cast<uint32_t>(i))) left.push_back(i);
   return left;
 }
 
@@ -40,15 +40,15 @@ TEST(LayerDrop, LeavesOutTheShareThatIsAskedFor) {
     const Context context(backend, arena, tape, seeds_of(update, 0.25)),
         again(backend, arena, tape, seeds_of(update, 0.25));
     for (uint32_t layer = 0; layer < 2; ++layer) {
-      left += context.leaves_out(0, layer);
-      EXPECT_EQ(context.leaves_out(0, layer), again.leaves_out(0, layer));
-      together += context.leaves_out(0, layer) && context.leaves_out(1, layer);
+      left += context.drops_layer(0, layer);
+      EXPECT_EQ(context.drops_layer(0, layer), again.drops_layer(0, layer));
+      together += context.drops_layer(0, layer) && context.drops_layer(1, layer);
     }
-    EXPECT_FALSE(Context(backend, arena, tape, seeds_of(update, 0)).leaves_out(0, 0));
+    EXPECT_FALSE(Context(backend, arena, tape, seeds_of(update, 0)).drops_layer(0, 0));
   }
   EXPECT_NEAR(static_cast<double>(left) / (2 * updates), 0.25, 0.02);
   EXPECT_NEAR(static_cast<double>(together) / (2 * updates), 0.0625, 0.015) << "each stack draws its own";
-  EXPECT_FALSE(Context(backend, arena).leaves_out(0, 0)) << "what decodes has all layers";
+  EXPECT_FALSE(Context(backend, arena).drops_layer(0, 0)) << "what decodes has all layers";
 }
 
 /// The loss and the gradients are those of a model that has only the layers that are left; the others get no

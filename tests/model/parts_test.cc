@@ -109,13 +109,13 @@ std::vector<ModelAndBatch> all_tasks() {
     builder.label_sequence(length % 3, 0.5f);
   };
   for (const Pooling pooling : {Pooling::first, Pooling::mean, Pooling::attention}) {
-    config.head = {HeadKind::classes, 3, pooling};
+    config.head = {OutputHead::classes, 3, pooling};
     all.push_back(of_texts("classes_by_" + std::string(name_of_enum(pooling)), config, sequence_label));
   }
-  config.head = {HeadKind::classes, 3, Pooling::first, /*dense=*/true, Activation::tanh, /*norm=*/true};
+  config.head = {OutputHead::classes, 3, Pooling::first, /*dense=*/true, Activation::tanh, /*norm=*/true};
   all.push_back(of_texts("classes_by_a_dense_map", config, sequence_label));
   config = untied();
-  config.head.kind = HeadKind::span, config.context_tokens = 90, config.token_types = 2;
+  config.head.kind = OutputHead::span, config.context_tokens = 90, config.token_types = 2;
   all.push_back(of_texts("span", config, [](BatchBuilder& builder, int length) {
     builder.choose({length / 4, length}, std::vector<int32_t>{length / 3, length / 2});
   }));
@@ -135,7 +135,7 @@ std::vector<ModelAndBatch> all_tasks() {
     config = untied();
     config.image = {.height = 4, .width = 6, .channels = 3, .patch = 4, .stride = 2};
     config.source_vocab = ModelConfig::pixel_values;
-    if (!captions) config.decoder_layers = 0, config.head = {HeadKind::classes, 3, Pooling::mean};
+    if (!captions) config.decoder_layers = 0, config.head = {OutputHead::classes, 3, Pooling::mean};
     BatchBuilder builder;
     for (int image = 0; image < 3; ++image) {
       std::vector<int32_t> values;

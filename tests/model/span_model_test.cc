@@ -19,7 +19,7 @@ class SpanModel : public testing::Test {
     config.encoder_layers = sizes[3], config.decoder_layers = 0;
     config.source_vocab = config.target_vocab = sizes[4];
     config.dropout = 0;
-    config.head.kind = HeadKind::span;
+    config.head.kind = OutputHead::span;
     config.context_tokens = 9;
     return config;
   }
@@ -109,7 +109,7 @@ TEST_F(SpanModel, ATextHasTheSameScoresInAnyBatch) {
 
 TEST(SpanConfig, IsChecked) {
   ModelConfig config = small_config();
-  config.head.kind = HeadKind::span, config.context_tokens = 20;
+  config.head.kind = OutputHead::span, config.context_tokens = 20;
   EXPECT_EQ(error_message([&] { validate(config); }),
             "head.kind: 'span' needs an encoder and no decoder (encoder_layers is 2, decoder_layers is 2)");
   config.decoder_layers = 0;
@@ -123,7 +123,7 @@ TEST(SpanConfig, IsChecked) {
   EXPECT_EQ(error_message([&] { validate(config); }),
             "context_tokens: is 513, but max_positions is 512; each token needs a position");
   config = small_config();
-  config.decoder_layers = 0, config.head.kind = HeadKind::span, config.context_tokens = 20;
+  config.decoder_layers = 0, config.head.kind = OutputHead::span, config.context_tokens = 20;
   config.image = {.height = 4, .width = 4, .channels = 1, .patch = 2};
   EXPECT_NE(error_message([&] { validate(config); }).find("head.kind: 'span' finds answers in texts"),
             std::string::npos);

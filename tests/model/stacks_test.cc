@@ -188,10 +188,11 @@ TEST(Observer, ChangesNothing) {
     HostMatrix last;
     std::shared_ptr<Backend> backend;
     bool wants(AttentionKind, int) const override { return true; }
-    void see(AttentionKind, int, const ops::AttentionInputs&, const ops::AttentionPattern&, Context&) override {
+    void observe_attention(AttentionKind, int, const ops::AttentionInputs&, const ops::AttentionPattern&,
+                           Context&) override {
       ++seen;
     }
-    void see_states(AttentionKind kind, int layer, const Tensor& states) override {
+    void observe_states(AttentionKind kind, int layer, const Tensor& states) override {
       layers.emplace_back(kind, layer);
       last = host_copy(states, *backend);
     }

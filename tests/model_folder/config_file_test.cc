@@ -106,7 +106,7 @@ TEST(ConfigFile, OfFormat2SaysItsTaskByItsParts) {
   const ModelConfig classes = loaded(
       R"("encoder_layers": 1, "decoder_layers": 0, "head": "classes", "labels": ["x", "y"], "pooling": "mean")");
   EXPECT_EQ(classes.task, "classification");
-  EXPECT_EQ(classes.head.kind, HeadKind::classes);
+  EXPECT_EQ(classes.head.kind, OutputHead::classes);
   EXPECT_EQ(classes.head.pooling, Pooling::mean);
   EXPECT_EQ(labels_of(classes), (std::vector<std::string>{"x", "y"}));
   const std::string image = R"(, "image": {"height": 4, "width": 4, "patch": 2})";
@@ -150,7 +150,7 @@ TEST(ConfigFile, SettingsAreThoseOfTheTask) {
 
 TEST(ClassificationSettings, NamesOfLabelsAreChecked) {
   ModelConfig config;
-  config.head = {HeadKind::classes, 2};
+  config.head = {OutputHead::classes, 2};
   const auto said = [&](std::vector<std::string> labels) {
     config.settings = write_options(ClassificationSettings{std::move(labels)});
     return error_message([&] { labels_of(config); });

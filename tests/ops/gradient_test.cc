@@ -116,7 +116,7 @@ TEST(GradientOfChains, AttentionOfATensorOverItself) {
 TEST(GradientOfChains, TheBranchOfAResidualMayHaveBeenRead) {
   check_chain(chain_of_ops([](Context& context, const OpArguments& a) {
     const ops::NormWeights norm{a["bias"], a["bias"]};
-    const Dropped y{ops::linear(context, a["x"], a["weight"], a["bias"]), {}};
+    const PendingDropout y{ops::linear(context, a["x"], a["weight"], a["bias"]), {}};
     const Tensor read = ops::linear(context, y.x, a["weight"], a["bias"]);
     return ops::add(context, ops::residual_norm(context, a["x"], y, norm), read);
   }));
@@ -124,7 +124,7 @@ TEST(GradientOfChains, TheBranchOfAResidualMayHaveBeenRead) {
 
 TEST(GradientOfChains, TheBranchOfAResidualCannotBeReadAfterwards) {
   const OpCase op = chain_of_ops([](Context& context, const OpArguments& a) {
-    const Dropped y{ops::linear(context, a["x"], a["weight"], a["bias"]), {}};
+    const PendingDropout y{ops::linear(context, a["x"], a["weight"], a["bias"]), {}};
     const Tensor z = ops::residual_norm(context, a["x"], y, {a["bias"], a["bias"]});
     return ops::add(context, z, ops::linear(context, y.x, a["weight"], a["bias"]));
   });

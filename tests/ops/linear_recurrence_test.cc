@@ -15,7 +15,7 @@ struct LinearRecurrences : testing::Test, OnCpu {
     return tensor({rows, width, std::vector<double>(static_cast<size_t>(rows * width), value)});
   }
   /// Sequences that begin with zeros.
-  ops::StatesBefore nothing(const Ragged& rows) {
+  ops::InitialStates nothing(const Ragged& rows) {
     std::vector<AttentionSpan> spans;
     for (int i = 0; i < rows.sequences(); ++i) spans.push_back({rows.begin(i), rows.length(i), 0, 0});
     return {{}, ops::attention_pattern(context, std::move(spans), /*causal=*/false)};

@@ -179,7 +179,7 @@ TEST_F(CaptionCommand, CommandsForTextRefuseAClassifierOfImages) {
     config.source_tokenizer_hash = config.target_tokenizer_hash = "";
     config.decoder_layers = 0, config.tied_embeddings = TiedEmbeddings::none;
     config.positions = Positions::learned;
-    config.head = {HeadKind::classes, 2, Pooling::mean}, config.task = "image_classification";
+    config.head = {OutputHead::classes, 2, Pooling::mean}, config.task = "image_classification";
     config.settings = write_options(ClassificationSettings{{"a", "b"}});
   });
   EXPECT_EQ(sixfold("classify " + images + " --input " + idx_ + " 2>/dev/null").status, 0);

@@ -157,7 +157,7 @@ void write_small_image_classifier(const std::string& folder) {
   config.encoder_layers = 1, config.decoder_layers = 0;
   config.image = {.height = 2, .width = 2, .channels = 1, .patch = 1};
   config.source_vocab = 256, config.target_vocab = 2, config.unk = config.eos = 0, config.bos = -1;
-  config.head = {HeadKind::classes, 2, Pooling::mean}, config.task = "image_classification";
+  config.head = {OutputHead::classes, 2, Pooling::mean}, config.task = "image_classification";
   config.settings = write_options(ClassificationSettings{{"0", "1"}});
   write_model_folder(folder, Transformer(config, make_backend(), DType::f32, 5), [](const std::string&) {});
 }

@@ -13,7 +13,7 @@ inline void write_small_answerer(const std::string& folder, uint64_t seed) {
     config.decoder_layers = 0;
     config.decoder_start_token = ModelConfig::zero_start;
     config.task = QuestionAnsweringOptions::task_name;
-    config.head.kind = HeadKind::span;
+    config.head.kind = OutputHead::span;
     config.context_tokens = 12;
     config.settings = write_options(AnswerSettings{.stride = 4, .max_tokens = 3});
   });

@@ -12,7 +12,7 @@ inline void write_small_classifier(const std::string& folder, uint64_t seed) {
     config.decoder_layers = 0;
     config.decoder_start_token = ModelConfig::zero_start;
     config.task = ClassificationSettings::task;
-    config.head = {HeadKind::classes, 3, Pooling::mean};
+    config.head = {OutputHead::classes, 3, Pooling::mean};
     config.settings = write_options(ClassificationSettings{{"bad", "fair", "good"}});
     config.context_tokens = 6;
   });

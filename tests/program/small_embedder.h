@@ -13,7 +13,7 @@ inline void write_small_embedder(const std::string& folder, uint64_t seed, bool 
     config.decoder_layers = 0;
     config.decoder_start_token = ModelConfig::zero_start;
     config.task = EmbeddingSettings::task;
-    config.head.kind = HeadKind::embedding;
+    config.head.kind = OutputHead::embedding;
     config.head.pooling = Pooling::mean;
     config.settings = write_options(EmbeddingSettings{.normalize = normalize});
     config.context_tokens = 6;

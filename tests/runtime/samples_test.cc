@@ -124,7 +124,7 @@ TEST(Samples, ObeyTheRulesOfTheSearch) {
   const auto found = search_all(model, sources, options);
   for (size_t s = 0; s < sources.size(); ++s)
     for (const Hypothesis& one : found[s]) {
-      const int longest = longest_output(options.rules, static_cast<int>(sources[s].size())) - 1;
+      const int longest = max_output_length(options.rules, static_cast<int>(sources[s].size())) - 1;
       EXPECT_GE(one.ids.size(), 3u);
       EXPECT_LE(std::ssize(one.ids), longest);
       EXPECT_EQ(one.reason == FinishReason::cut, std::ssize(one.ids) == longest);

@@ -103,7 +103,7 @@ TEST_F(EncoderTasks, AClassifierHasTheLabelsOfItsTrainingData) {
   std::filesystem::create_directories(folder_ / "run");
   const auto task = ClassificationConfig(classes_).open({.run = folder_ / "run", .model = ""});
   const ModelConfig& config = task->model_config();
-  EXPECT_EQ(config.head.kind, HeadKind::classes);
+  EXPECT_EQ(config.head.kind, OutputHead::classes);
   EXPECT_EQ(labels_of(config), (Texts{"x", "y", "z"}));
   EXPECT_EQ(config.decoder_layers, 0);
   EXPECT_EQ(config.context_tokens, 512);
@@ -373,7 +373,7 @@ TEST_F(EncoderTasks, KeepOnlyAnOutputOfTheSameLabels) {
   classes_.start.model = masked_.start.model = start;
   classes_.train.updates = masked_.train.updates = 1;
   EXPECT_EQ(log_of([&] { classify("same"); }).find("new weights"), std::string::npos);
-  EXPECT_EQ(load_model_config(mask("masked").model).head.kind, HeadKind::vocabulary);
+  EXPECT_EQ(load_model_config(mask("masked").model).head.kind, OutputHead::vocabulary);
   std::string text = read_file(folder_ / "train");
   for (char& c : text)
     if (c == 'x') c = 'X';

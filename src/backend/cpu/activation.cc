@@ -10,13 +10,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-/// The value of a function and its derivative.
-struct Tangent {
+/// The value of a function and its derivative, for each lane.
+struct ValueAndSlope {
   Vector value, slope;
 };
 
 /// x sigmoid(beta x). The argument of the exponential is never positive, so it can't overflow.
-HWY_INLINE Tangent sigmoid_unit(Vector x, float beta) {
+HWY_INLINE ValueAndSlope sigmoid_unit(Vector x, float beta) {
   const Floats d;
   const auto one = hn::Set(d, 1.0f), scaled = hn::Mul(x, hn::Set(d, beta));
   const auto e = exponential(hn::Neg(hn::Abs(scaled)));
@@ -27,7 +27,7 @@ HWY_INLINE Tangent sigmoid_unit(Vector x, float beta) {
 }
 
 /// The value and the derivative of sigmoid(x).
-HWY_INLINE Tangent sigmoid_of(Vector x) {
+HWY_INLINE ValueAndSlope sigmoid_of(Vector x) {
   const Floats d;
   const auto one = hn::Set(d, 1.0f);
   const auto e = exponential(hn::Neg(hn::Abs(x)));
@@ -36,19 +36,19 @@ HWY_INLINE Tangent sigmoid_of(Vector x) {
 }
 
 /// x sigmoid(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
-HWY_INLINE Tangent tanh_gelu_unit(Vector x) {
+HWY_INLINE ValueAndSlope tanh_gelu_unit(Vector x) {
   const Floats d;
   const auto factor = hn::Set(d, 1.5957691216057308f), cubic = hn::Set(d, 0.044715f);
   const auto one = hn::Set(d, 1.0f);
   const auto square = hn::Min(hn::Mul(x, x), hn::Set(d, 1e12f));  // beyond, sigmoid is 0 or 1
-  const Tangent s = sigmoid_of(hn::Mul(hn::Mul(factor, x), hn::MulAdd(cubic, square, one)));
+  const ValueAndSlope s = sigmoid_of(hn::Mul(hn::Mul(factor, x), hn::MulAdd(cubic, square, one)));
   const auto inner_slope = hn::Mul(factor, hn::MulAdd(hn::Set(d, 3 * 0.044715f), square, one));
   return {hn::Mul(x, s.value), hn::MulAdd(hn::Mul(x, s.slope), inner_slope, s.value)};
 }
 
 /// x Phi(x). The tail of the normal distribution is computed by formula 7.1.26 of Abramowitz and Stegun, with
 /// an error below 1.5e-7.
-HWY_INLINE Tangent gelu_unit(Vector x) {
+HWY_INLINE ValueAndSlope gelu_unit(Vector x) {
   const Floats d;
   const auto one = hn::Set(d, 1.0f), half = hn::Set(d, 0.5f);
   const auto z = hn::Mul(hn::Abs(x), hn::Set(d, 0.70710678118654752f));
@@ -65,12 +65,12 @@ HWY_INLINE Tangent gelu_unit(Vector x) {
   return {hn::Mul(x, distribution), hn::MulAdd(x, density, distribution)};
 }
 
-HWY_INLINE Tangent tanh_of(Vector x) {
+HWY_INLINE ValueAndSlope tanh_of(Vector x) {
   const auto value = hyperbolic_tangent(x);
   return {value, hn::NegMulAdd(value, value, hn::Set(Floats(), 1.0f))};
 }
 
-HWY_INLINE Tangent activation_at(Activation activation, Vector x) {
+HWY_INLINE ValueAndSlope activation_at(Activation activation, Vector x) {
   const Floats d;
   switch (activation) {
     case Activation::swish:
@@ -127,9 +127,9 @@ void gate_gradient_rows(const kernel::GateGradient& k, int64_t begin, int64_t en
     float *from = k.grad_out.row<float>(r), *x = k.x.row<float>(r), *gate = k.gate.row<float>(r);
     over_vectors(k.grad_out.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
       const auto grad = load(from + i);
-      const Tangent open = sigmoid_of(load(gate + i));
-      store(hn::Mul(hn::Mul(grad, load(x + i)), open.slope), grad_gate + i);
-      store(hn::Mul(grad, open.value), grad_x + i);
+      const ValueAndSlope sigmoid = sigmoid_of(load(gate + i));
+      store(hn::Mul(hn::Mul(grad, load(x + i)), sigmoid.slope), grad_gate + i);
+      store(hn::Mul(grad, sigmoid.value), grad_x + i);
     });
   }
 }

@@ -15,15 +15,17 @@
 #define SIXFOLD_CPU_ADAFACTOR
 namespace sixfold {
 
-/// What all passes over a weight know. A second moment is that of its row over `mean_row` times that of its
-/// column, or has a place of its own; then the weight is a single row.
+/// The parameters of all passes over a weight. The second moment of an element is that of its row / `mean_row`
+/// times that of its column. If there is a moment for each element (`squares`), the weight is treated as one
+/// row.
 struct AdafactorPass {
   const kernel::Adafactor& kernel;
   int64_t rows, cols;
   const float* column_factors = nullptr;  ///< 1 / sqrt(columns); null: `squares` are given
   double mean_row = 1;
-  double rate = 0;     ///< of weight decay
-  double limited = 0;  ///< `rate` over what limits the root mean square of the update
+  double rate = 0;  ///< learning rate of this weight, also for weight decay
+  double clipped_rate =
+      0;  ///< `rate`, divided by the update's root mean square / clip_threshold if that is above 1
 };
 
 }  // namespace sixfold
@@ -32,7 +34,7 @@ struct AdafactorPass {
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-/// Renews the moments of rows [begin, end), and stores the sums of squares of their columns.
+/// Updates the moments of rows [begin, end), and stores the sums of squares of their columns.
 void adafactor_rows(const AdafactorPass& pass, int64_t begin, int64_t end, float* column_sums) {
   const Floats d;
   const kernel::Adafactor& p = pass.kernel;
@@ -52,22 +54,23 @@ void adafactor_rows(const AdafactorPass& pass, int64_t begin, int64_t end, float
   }
 }
 
-/// Renews the moments of a weight that has one for each element.
+/// Updates the moments of a weight that has one for each element.
 void adafactor_squares(const AdafactorPass& pass) {
   const Floats d;
   const kernel::Adafactor& p = pass.kernel;
   const auto set = [&](double value) HWY_ATTR { return hn::Set(d, static_cast<float>(value)); };
   const auto clip = set(p.gradient_scale), epsilon = set(p.epsilon);
-  const auto keep = set(p.beta2), renew = set(1 - p.beta2);
+  const auto keep = set(p.beta2), keep_rest = set(1 - p.beta2);
   float *gradient = p.gradient.as<float>(), *squares = p.squares.as<float>();
   over_vectors(pass.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
     const auto g = hn::Mul(load(gradient + i), clip);
     const auto s = hn::MulAdd(g, g, epsilon);
-    store(hn::MulAdd(keep, load(squares + i), hn::Mul(renew, s)), squares + i);
+    store(hn::MulAdd(keep, load(squares + i), hn::Mul(keep_rest, s)), squares + i);
   });
 }
 
-/// Calls body(i, load, store, u) for vectors of elements i of a row, with their update before it is limited.
+/// Calls body(i, load, store, u) for vectors of elements of a row, which begin at element i of the weight. u is
+/// their update before it is clipped.
 template <class Body>
 HWY_INLINE void over_updates(const AdafactorPass& pass, int64_t row, const Body& body) {
   const Floats d;
@@ -122,14 +125,14 @@ void adafactor_step(const AdafactorPass& pass, int64_t begin, int64_t end) {
   const Floats d;
   const kernel::Adafactor& p = pass.kernel;
   const auto set = [&](double value) HWY_ATTR { return hn::Set(d, static_cast<float>(value)); };
-  const auto limited = set(pass.limited), shrink = set(1 - pass.rate * p.weight_decay);
-  const auto beta1 = set(p.beta1), rest1 = set(1 - p.beta1), renew = set(1 - p.average_decay);
+  const auto clipped_rate = set(pass.clipped_rate), shrink = set(1 - pass.rate * p.weight_decay);
+  const auto beta1 = set(p.beta1), rest1 = set(1 - p.beta1), keep_rest = set(1 - p.average_decay);
   float* weight = p.weight.as<float>();
   float* moment1 = p.moment1 ? p.moment1.as<float>() : nullptr;
   float* average = p.average ? p.average.as<float>() : nullptr;
   for (int64_t r = begin; r < end; ++r)
     over_updates(pass, r, [&](int64_t i, const auto& load, const auto& store, const auto& u) HWY_ATTR {
-      auto step = hn::Mul(u, limited);
+      auto step = hn::Mul(u, clipped_rate);
       if (moment1) {
         step = hn::MulAdd(beta1, load(moment1 + i), hn::Mul(rest1, step));
         store(step, moment1 + i);
@@ -138,7 +141,7 @@ void adafactor_step(const AdafactorPass& pass, int64_t begin, int64_t end) {
       store(w, weight + i);
       if (average) {
         const auto a = load(average + i);
-        store(hn::MulAdd(renew, hn::Sub(w, a), a), average + i);
+        store(hn::MulAdd(keep_rest, hn::Sub(w, a), a), average + i);
       }
     });
 }
@@ -160,11 +163,11 @@ HWY_EXPORT(adafactor_step);
 
 /// Sums are added by blocks of rows, whose number depends on the weight alone.
 void CpuBackend::compute(const kernel::Adafactor& p) {
-  constexpr int64_t most_blocks = 64;
+  constexpr int64_t max_blocks = 64;
   const int64_t size = p.weight.rows * p.weight.cols;
   AdafactorPass pass{
       .kernel = p, .rows = p.squares ? 1 : p.weight.rows, .cols = p.squares ? size : p.weight.cols};
-  const int64_t blocks = std::min(pass.rows, most_blocks);
+  const int64_t blocks = std::min(pass.rows, max_blocks);
   /// Calls body(block, begin, end) with the rows of each block.
   const auto over_blocks = [&](const auto& body) {
     split(blocks, 4 * size / blocks, [&](int64_t first, int64_t last, int) {
@@ -172,7 +175,7 @@ void CpuBackend::compute(const kernel::Adafactor& p) {
     });
   };
   const auto root_mean_square = [&](const auto& squares) {
-    std::array<double, most_blocks> sums{};
+    std::array<double, max_blocks> sums{};
     over_blocks(
         [&](int64_t b, int64_t begin, int64_t end) { sums[static_cast<size_t>(b)] = squares(begin, end); });
     return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0) / static_cast<double>(size));
@@ -180,7 +183,7 @@ void CpuBackend::compute(const kernel::Adafactor& p) {
   if (p.squares) {
     HWY_DYNAMIC_DISPATCH(adafactor_squares)(pass);
   } else {
-    float* column_factors = shared_.floats((1 + blocks) * pass.cols);
+    float* column_factors = shared_scratch_.floats((1 + blocks) * pass.cols);
     float* column_sums = column_factors + pass.cols;
     over_blocks([&](int64_t b, int64_t begin, int64_t end) {
       HWY_DYNAMIC_DISPATCH(adafactor_rows)(pass, begin, end, column_sums + b * pass.cols);
@@ -202,10 +205,10 @@ void CpuBackend::compute(const kernel::Adafactor& p) {
     pass.rate *= std::max(p.smallest_scale, root_mean_square([&](int64_t begin, int64_t end) {
                             return HWY_DYNAMIC_DISPATCH(adafactor_weight_squares)(pass, begin, end);
                           }));
-  const double size_of_update = root_mean_square([&](int64_t begin, int64_t end) {
+  const double update_rms = root_mean_square([&](int64_t begin, int64_t end) {
     return HWY_DYNAMIC_DISPATCH(adafactor_update_squares)(pass, begin, end);
   });
-  pass.limited = pass.rate / std::max(1.0, size_of_update / p.clip_threshold);
+  pass.clipped_rate = pass.rate / std::max(1.0, update_rms / p.clip_threshold);
   over_blocks([&](int64_t, int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(adafactor_step)(pass, begin, end);
   });

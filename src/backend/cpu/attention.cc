@@ -12,17 +12,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-inline constexpr int most_few = 8;  // maximum number of queries that count as few
+inline constexpr int max_few_queries = 8;  // maximum number of queries that count as few
 
-int64_t attention_scratch(const kernel::Attention& p, int64_t most_keys) { return task_scratch(p, most_keys); }
+int64_t attention_scratch(const kernel::Attention& p, int64_t max_keys) { return task_scratch(p, max_keys); }
 
-/// Converts the comparisons of queries [first, first + rows) with the keys to weights, and computes their
-/// log-sum. Keys that a query does not attend to get weight 0.
+/// Converts the unscaled scores of queries [first, first + rows) to weights, and stores the logarithm of the
+/// softmax's denominator. Keys that a query does not attend to get weight 0.
 HWY_INLINE void softmax_rows(const HeadTask& t, int64_t first, int64_t rows, float* scores) {
   const Floats d;
   for (int64_t i = 0; i < rows; ++i) {
     float* x = scores + i * t.stride;
-    const int64_t n = t.seen(first + i);
+    const int64_t n = t.visible_end(first + i);
     const float largest = prepare_scores(t, first + i, x);
     auto sum = hn::Zero(d);
     exponentials(t, x, n, largest, 0, [&](Vector kept) HWY_ATTR { sum = hn::Add(sum, kept); });
@@ -56,10 +56,10 @@ HWY_INLINE void add_weighted(const float* weights, int64_t count, const Row& row
 #pragma GCC unroll 8
   for (int v = 0; v < vectors; ++v) sum[v] = hn::Zero(d);
   for (int64_t j = 0; j < count; ++j) {
-    const auto by = hn::Set(d, weights[j]);
+    const auto weight = hn::Set(d, weights[j]);
     const float* from = row(j) + begin;
 #pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) sum[v] = hn::MulAdd(by, hn::LoadU(d, from + v * lanes), sum[v]);
+    for (int v = 0; v < vectors; ++v) sum[v] = hn::MulAdd(weight, hn::LoadU(d, from + v * lanes), sum[v]);
   }
 #pragma GCC unroll 8
   for (int v = 0; v < vectors; ++v) hn::StoreU(sum[v], d, to + begin + v * lanes);
@@ -76,47 +76,48 @@ HWY_INLINE void weighted_sum(const float* weights, int64_t count, const Row& row
   }
 }
 
-/// Whether the task has so few queries that packing would cost more than it saves. This depends only on the
-/// sequence, and so do the bits of a row.
-HWY_INLINE bool is_few(const HeadTask& t) {
-  return t.span.query_count <= most_few && !t.p.logsumexp && !t.p.weights && !t.p.dropout;
+/// Whether the task has so few queries that packing would cost more than it saves. This depends on the sequence
+/// alone, so that the bits of a row do, too.
+HWY_INLINE bool has_few_queries(const HeadTask& t) {
+  return t.span.query_count <= max_few_queries && !t.p.logsumexp && !t.p.weights && !t.p.dropout;
 }
 
-/// Number of rows by which those of keys and values are fetched into the cache before they are used: the rows
-/// of a hypothesis are not adjacent, so that the processor can't foresee them.
-inline constexpr int64_t rows_ahead = 8;
+/// The number of rows by which rows of keys and values are prefetched into the cache. The rows of a hypothesis
+/// are not adjacent, so that the processor's own prefetching does not work for them.
+inline constexpr int64_t prefetch_rows = 8;
 
-HWY_INLINE void fetch_ahead(const HeadTask& t, const View& v, int64_t at, int64_t width) {
-  if (at + rows_ahead >= t.keys) return;
-  const float* row = t.key_side_row(v, at + rows_ahead, width);
+HWY_INLINE void prefetch(const HeadTask& t, const View& v, int64_t at, int64_t width) {
+  if (at + prefetch_rows >= t.keys) return;
+  const float* row = t.key_side_row(v, at + prefetch_rows, width);
   for (int64_t i = 0; i < width; i += 64 / sizeof(float)) hwy::Prefetch(row + i);
 }
 
-void attend_few(HeadTask& t) {
+void attend_few_queries(HeadTask& t) {
   const kernel::Attention& p = t.p;
-  float* weights = t.take(most_few * t.stride);
+  float* weights = t.allocate(max_few_queries * t.stride);
   const int64_t queries = t.span.query_count;
   const Strided query = t.query_rows(p.query, 0, t.d_k), out = t.query_rows(p.out, 0, t.d_v);
   for (int64_t j = 0; j < t.keys; ++j) {
     const float* key = t.key_side_row(p.key, j, t.d_k);
-    fetch_ahead(t, p.key, j, t.d_k);
+    prefetch(t, p.key, j, t.d_k);
     if (p.score_weight)
-      compare_additively(t, query, {key, 0, 1}, queries, 1, weights + j);
+      additive_scores(t, query, {key, 0, 1}, queries, 1, weights + j);
     else
       for (int64_t q = 0; q < queries; ++q)
         weights[q * t.stride + j] = dot(query.data + q * query.row, key, t.d_k);
   }
   softmax_rows(t, 0, queries, weights);
   const auto value = [&](int64_t j) HWY_ATTR {
-    fetch_ahead(t, p.value, j, t.d_v);
+    prefetch(t, p.value, j, t.d_v);
     return t.key_side_row(p.value, j, t.d_v);
   };
   for (int64_t q = 0; q < queries; ++q)
-    weighted_sum(weights + q * t.stride, t.seen(q), value, t.d_v, const_cast<float*>(out.data) + q * out.row);
+    weighted_sum(weights + q * t.stride, t.visible_end(q), value, t.d_v,
+                 const_cast<float*>(out.data) + q * out.row);
 }
 
 /// Copies weights of queries [first, first + rows) to `p.weights`.
-void keep_weights(const HeadTask& t, int64_t first, int64_t rows, const float* weights) {
+void store_weights(const HeadTask& t, int64_t first, int64_t rows, const float* weights) {
   const View& kept = t.p.weights;
   for (int64_t i = 0; i < rows; ++i) {
     float* row = kept.row<float>(t.head * t.p.query.rows + t.span.query_begin + first + i);
@@ -127,33 +128,33 @@ void keep_weights(const HeadTask& t, int64_t first, int64_t rows, const float* w
 
 void attend_part(HeadTask& t) {
   const kernel::Attention& p = t.p;
-  if (is_few(t)) return attend_few(t);
-  float* copy = t.take(tile_rows * a_stride);
+  if (has_few_queries(t)) return attend_few_queries(t);
+  float* copy = t.allocate(tile_rows * a_stride);
   uint16_t* bits = t.bits();
-  float* key_panels = t.take(panels_size(t.d_k, t.keys));
-  float* value_panels = t.take(panels_size(t.keys, t.d_v));
+  float* key_panels = t.allocate(panels_size(t.d_k, t.keys));
+  float* value_panels = t.allocate(panels_size(t.keys, t.d_v));
   const Strided keys = t.key_side(p.key, t.d_k), values = t.key_side(p.value, t.d_v);
   if (!p.score_weight) pack_panels({keys.data, 1, keys.row}, t.d_k, t.keys, key_panels);
   pack_panels(values, t.keys, t.d_v, value_panels);
-  float* weights = t.take(query_block * t.stride);
+  float* weights = t.allocate(query_block * t.stride);
   for (int64_t q = 0; q < t.span.query_count; q += query_block) {
     const int64_t rows = std::min<int64_t>(query_block, t.span.query_count - q);
-    const int64_t most = t.seen(q + rows - 1);
+    const int64_t visible = t.visible_end(q + rows - 1);
     const Strided query = t.query_rows(p.query, q, t.d_k);
     if (p.score_weight)
-      compare_additively(t, query, keys, rows, most, weights);
+      additive_scores(t, query, keys, rows, visible, weights);
     else
-      multiply_panels(query, key_panels, t.d_k, rows, most, weights, t.stride, false, copy);
+      multiply_panels(query, key_panels, t.d_k, rows, visible, weights, t.stride, false, copy);
     softmax_rows(t, q, rows, weights);
-    if (p.weights) keep_weights(t, q, rows, weights);
-    if (p.dropout) drop_weights(t, q, rows, weights, bits);
+    if (p.weights) store_weights(t, q, rows, weights);
+    if (p.dropout) apply_weight_dropout(t, q, rows, weights, bits);
     const Strided out = t.query_rows(p.out, q, t.d_v);
     multiply_panels({weights, t.stride, 1}, value_panels, t.keys, rows, t.d_v, const_cast<float*>(out.data),
                     out.row, false, copy);
   }
 }
 
-/// Task number: span * heads + head.
+/// Computes the task of this number, which is span * heads + head.
 void attend(const kernel::Attention& p, int64_t task, float* memory) {
   const AttentionSpan& span = p.device_spans.data[task / p.heads];
   for (int64_t query = 0, queries = 1; queries > 0 && query < span.query_count; query += queries) {
@@ -177,10 +178,10 @@ HWY_EXPORT(attend);
 }  // namespace
 
 void CpuBackend::compute(const kernel::Attention& p) {
-  const int64_t keys = p.most_keys(), scratch = HWY_DYNAMIC_DISPATCH(attention_scratch)(p, keys);
+  const int64_t keys = p.max_keys(), scratch = HWY_DYNAMIC_DISPATCH(attention_scratch)(p, keys);
   split(static_cast<int64_t>(p.spans.size()) * p.heads, 16 * keys * (p.query.cols + p.out.cols) / p.heads,
         [&](int64_t begin, int64_t end, int thread) {
-          float* memory = private_[static_cast<size_t>(thread)].floats(scratch);
+          float* memory = thread_scratch_[static_cast<size_t>(thread)].floats(scratch);
           for (int64_t task = begin; task < end; ++task) HWY_DYNAMIC_DISPATCH(attend)(p, task, memory);
         });
 }

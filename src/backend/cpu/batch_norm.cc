@@ -53,25 +53,25 @@ void batch_norm_rows(const kernel::BatchNorm& k, const float* scale, int64_t beg
 }
 
 /// Adds to the gradients of weight and bias for block `block` of the columns. Multiplies `rstd` by mean(g h),
-/// and writes mean(g) to `mean_g`, with g = grad_out and h the normalized x. Both means are over the rows, or 0
-/// for given statistics.
+/// and writes mean(g) to `mean_g`, with g = grad_out and h the normalized x. Both means are over the rows; they
+/// are 0 if the mean and the variance were not computed from the batch.
 void batch_norm_gradient_columns(const kernel::BatchNormGradient& k, int64_t block, float* rstd,
                                  float* mean_g) {
   const int64_t begin = block * column_block, end = std::min(k.grad_out.cols, begin + column_block);
   const int64_t rows = k.grad_out.rows;
   const float* mean = k.mean.as<float>();
-  double total[column_block], along[column_block];
-  sum_rows(rows, begin, end, total, [&](int64_t r, int64_t c) HWY_ATTR { return k.grad_out.row<float>(r)[c]; });
-  sum_rows(rows, begin, end, along, [&](int64_t r, int64_t c) HWY_ATTR {
+  double sum_g[column_block], products[column_block];
+  sum_rows(rows, begin, end, sum_g, [&](int64_t r, int64_t c) HWY_ATTR { return k.grad_out.row<float>(r)[c]; });
+  sum_rows(rows, begin, end, products, [&](int64_t r, int64_t c) HWY_ATTR {
     const double from_mean = k.x.row<float>(r)[c] - mean[c];
     return k.grad_out.row<float>(r)[c] * from_mean;
   });
-  const double share = k.of_batch && rows > 0 ? 1 / static_cast<double>(rows) : 0;
+  const double share = k.use_batch_statistics && rows > 0 ? 1 / static_cast<double>(rows) : 0;
   for (int64_t c = begin; c < end; ++c) {
-    const double gh = along[c - begin] * rstd[c];
+    const double gh = products[c - begin] * rstd[c];
     if (k.grad_weight) k.grad_weight.as<float>()[c] += static_cast<float>(gh);
-    if (k.grad_bias) k.grad_bias.as<float>()[c] += static_cast<float>(total[c - begin]);
-    mean_g[c] = static_cast<float>(total[c - begin] * share);
+    if (k.grad_bias) k.grad_bias.as<float>()[c] += static_cast<float>(sum_g[c - begin]);
+    mean_g[c] = static_cast<float>(sum_g[c - begin] * share);
     rstd[c] = static_cast<float>(rstd[c] * gh * share);
   }
 }
@@ -104,7 +104,7 @@ HWY_EXPORT(batch_norm_rows);
 HWY_EXPORT(batch_norm_gradient_columns);
 HWY_EXPORT(batch_norm_gradient_rows);
 
-constexpr int64_t block_columns = 64;  // `column_block`
+constexpr int64_t block_columns = 64;  // the same as `column_block`
 int64_t blocks(int64_t cols) { return (cols + block_columns - 1) / block_columns; }
 
 float reciprocal_deviation(View variance, int64_t feature, double epsilon) {
@@ -115,11 +115,11 @@ float reciprocal_deviation(View variance, int64_t feature, double epsilon) {
 
 void CpuBackend::compute(const kernel::BatchNorm& k) {
   const int64_t d = k.x.cols;
-  if (k.of_batch)
+  if (k.use_batch_statistics)
     split(blocks(d), 2 * k.x.rows * block_columns, [&](int64_t begin, int64_t end, int) {
       for (int64_t b = begin; b < end; ++b) HWY_DYNAMIC_DISPATCH(batch_statistics)(k, b);
     });
-  float* scale = shared_.floats(d);
+  float* scale = shared_scratch_.floats(d);
   for (int64_t c = 0; c < d; ++c)
     scale[c] = k.weight.as<float>()[c] * reciprocal_deviation(k.variance, c, k.epsilon);
   split(k.x.rows, d, [&](int64_t begin, int64_t end, int) {
@@ -129,9 +129,9 @@ void CpuBackend::compute(const kernel::BatchNorm& k) {
 
 void CpuBackend::compute(const kernel::BatchNormGradient& k) {
   const int64_t d = k.grad_out.cols;
-  float *scale = shared_.floats(3 * d), *slope = scale + d, *mean_g = slope + d;
+  float *scale = shared_scratch_.floats(3 * d), *slope = scale + d, *mean_g = slope + d;
   for (int64_t c = 0; c < d; ++c) {
-    slope[c] = reciprocal_deviation(k.variance, c, k.epsilon);  // until the columns are summed
+    slope[c] = reciprocal_deviation(k.variance, c, k.epsilon);  // becomes the slope when the columns are summed
     scale[c] = k.weight.as<float>()[c] * slope[c];
   }
   split(blocks(d), 2 * k.grad_out.rows * block_columns, [&](int64_t begin, int64_t end, int) {

@@ -32,8 +32,8 @@ namespace {
 HWY_EXPORT(finish_block);
 
 constexpr int64_t side = bf16_panel_side, depth = bf16_tile_depth, pair_size = 2 * bf16_tile_size;
-constexpr int64_t chunk = 32;     ///< number of tiles of k that are multiplied at once, to stay in the caches
-constexpr int64_t most_rows = 8;  ///< number of panels of a in a block, for the same reason
+constexpr int64_t chunk = 32;  ///< number of tiles of k that are multiplied at once, to stay in the caches
+constexpr int64_t max_row_panels = 8;  ///< number of panels of a in a block, for the same reason
 
 int64_t panels_of(int64_t n) { return (n + side - 1) / side; }
 int64_t tiles_of(int64_t k) { return (k + depth - 1) / depth; }
@@ -50,7 +50,8 @@ struct Operand {
 Operand left_operand(const kernel::Matmul& p) { return {.x = p.a, .k_by_rows = p.transpose_a, .of_b = false}; }
 Operand right_operand(View b, bool transpose) { return {.x = b, .k_by_rows = !transpose, .of_b = true}; }
 
-/// Packs tiles [tile, tile + tiles) of panels [panel, panel + panels). Panels of `to` are `stride` apart.
+/// Tiles [tile, tile + tiles) of panels [panel, panel + panels), and the memory into which they are packed.
+/// Panels of `to` are `stride` apart.
 struct PackedPart {
   int64_t panel, panels, tile, tiles;
   uint16_t* to;
@@ -91,10 +92,10 @@ void pack_operands(ThreadPool& pool, const Bf16Kernel& kernel, std::span<const O
   for (const Operand& operand : operands) {
     const int64_t panels = panels_of(operand.n()), tiles = tiles_of(operand.k()), stride = tiles * pair_size;
     for (int64_t tile = 0; tile < tiles; tile += chunk)
-      for (int64_t panel = 0; panel < panels; panel += most_rows)
+      for (int64_t panel = 0; panel < panels; panel += max_row_panels)
         tasks.push_back({&operand,
                          {.panel = panel,
-                          .panels = std::min(most_rows, panels - panel),
+                          .panels = std::min(max_row_panels, panels - panel),
                           .tile = tile,
                           .tiles = std::min(chunk, tiles - tile),
                           .to = to + panel * stride + tile * pair_size,
@@ -112,31 +113,31 @@ struct Block {
   int64_t row, rows, col, cols;
 };
 
-/// Divides a product into blocks: all columns for some rows where there are rows for all threads, otherwise
-/// parts of the columns, too.
+/// Divides a product into blocks. If there are enough rows for all threads, a block has all columns of some
+/// rows; otherwise the columns are divided, too.
 struct Blocks {
   Blocks(int64_t m, int64_t n, int threads) : row_panels(panels_of(m)), col_panels(panels_of(n)) {
-    const int64_t fewest = (row_panels + most_rows - 1) / most_rows;
-    across = fewest;
-    if (fewest >= threads) {
-      across = round_up(fewest, threads);
+    const int64_t min_row_blocks = (row_panels + max_row_panels - 1) / max_row_panels;
+    row_blocks = min_row_blocks;
+    if (min_row_blocks >= threads) {
+      row_blocks = round_up(min_row_blocks, threads);
     } else {
-      const int64_t wanted = col_panels >= 64 ? 4 * threads : threads;
-      down = (wanted + fewest - 1) / fewest;
+      const int64_t min_blocks = col_panels >= 64 ? 4 * threads : threads;
+      col_blocks = (min_blocks + min_row_blocks - 1) / min_row_blocks;
     }
-    rows = std::max<int64_t>(1, (row_panels + across - 1) / across);
-    across = (row_panels + rows - 1) / rows;
-    cols = std::max<int64_t>(1, (col_panels + down - 1) / down);
-    down = (col_panels + cols - 1) / cols;
+    rows = std::max<int64_t>(1, (row_panels + row_blocks - 1) / row_blocks);
+    row_blocks = (row_panels + rows - 1) / rows;
+    cols = std::max<int64_t>(1, (col_panels + col_blocks - 1) / col_blocks);
+    col_blocks = (col_panels + cols - 1) / cols;
   }
-  int64_t count() const { return across * down; }
+  int64_t count() const { return row_blocks * col_blocks; }
   Block operator[](int64_t task) const {
-    const int64_t row = task % across * rows, col = task / across * cols;
+    const int64_t row = task % row_blocks * rows, col = task / row_blocks * cols;
     return {row, std::min(rows, row_panels - row), col, std::min(cols, col_panels - col)};
   }
   int64_t row_panels, col_panels;
   int64_t rows = 1, cols = 1;  ///< of a block, in panels
-  int64_t across = 1, down = 1;
+  int64_t row_blocks = 1, col_blocks = 1;
 };
 
 /// Computes a part of a result that is smaller than the product of two panels.
@@ -153,8 +154,8 @@ void multiply_edge(const Bf16Kernel& kernel, Bf16Panels panels, int64_t rows, in
   for (int64_t r = 0; r < rows; ++r) std::memcpy(c + r * stride, edge + r * side, bytes);
 }
 
-/// Computes a block of a product, given b in panels, and a in panels if several blocks share its rows.
-/// Otherwise `memory` holds a chunk of the block's panels of a at a time.
+/// Computes a block of a product, given b in panels. If several blocks share the rows of a, `packed_a` has a in
+/// panels; otherwise it is null, and the block's panels of a are packed into `memory`, one chunk at a time.
 void multiply_block(const Bf16Kernel& kernel, const kernel::Matmul& p, const Block& block, const uint16_t* b,
                     const uint16_t* packed_a, uint16_t* memory) {
   const Operand left = left_operand(p);
@@ -206,17 +207,17 @@ std::shared_ptr<PackedWeight> CpuBackend::pack_bf16(View b, bool transpose, void
 void CpuBackend::matmul_bf16(const kernel::Matmul& p) {
   const Blocks blocks(p.result.rows, p.result.cols, threads());
   const Operand left = left_operand(p), right = right_operand(p.b, p.transpose_b);
-  const bool shares_a = blocks.down > 1;
+  const bool shares_a = blocks.col_blocks > 1;
   std::vector<Operand> operands;
   if (shares_a) operands.push_back(left);
   if (!p.packed_b) operands.push_back(right);
   const int64_t size_a = shares_a ? packed_size(left) : 0, size_b = p.packed_b ? 0 : packed_size(right);
-  auto* packed = reinterpret_cast<uint16_t*>(shared_.floats((size_a + size_b) / 2));
+  auto* packed = reinterpret_cast<uint16_t*>(shared_scratch_.floats((size_a + size_b) / 2));
   if (!operands.empty()) pack_operands(*pool_, *bf16_, operands, packed);
   const uint16_t* b = p.packed_b ? static_cast<const Bf16Weight*>(p.packed_b)->data : packed + size_a;
   pool_->run(blocks.count(), [&](int64_t task, int thread) {
     const Block block = blocks[task];
-    Scratch& scratch = private_[static_cast<size_t>(thread)];
+    Scratch& scratch = thread_scratch_[static_cast<size_t>(thread)];
     auto* a = reinterpret_cast<uint16_t*>(scratch.floats(block.rows * chunk * pair_size / 2));
     bf16_->begin();
     multiply_block(*bf16_, p, block, b, shares_a ? packed : nullptr, a);

@@ -15,8 +15,8 @@ inline constexpr int64_t bf16_tile_size = bf16_tile_side * bf16_tile_depth;
 /// Rows of `a`, or columns of `b`, in a panel: for each 32 steps of k it holds two tiles.
 inline constexpr int64_t bf16_panel_side = 2 * bf16_tile_side;
 
-/// A part of an fp32 matrix that fills a tile: `side` rows of `a` or columns of `b`, and `depth` steps of k.
-/// What is missing to a whole tile is zero.
+/// A part of an fp32 matrix that fills a tile: `side` rows of `a` or columns of `b`, and `depth` steps of k. If
+/// it is smaller than a tile, the rest of the tile is filled with zeros.
 struct Bf16Source {
   const float* data;
   int64_t stride;  ///< distance of its rows in memory
@@ -28,8 +28,9 @@ struct Bf16Source {
 /// side, 2]. Subnormal numbers become zero.
 using Bf16Pack = void (*)(const Bf16Source& from, bool of_b, uint16_t* tile);
 
-/// c [32, 32] = panel of a times panel of b, or c += if `accumulate` is set. `tiles`: depth of the panels, in
-/// tiles. `half`: computes only the first 16 rows. Rows of c are `stride` apart.
+/// The operands of c [32, 32] = a b for a panel of a and a panel of b, or of c += a b if `accumulate` is set.
+/// `tiles`: depth of the panels, in tiles. `half`: compute only the first 16 rows. Rows of c are `stride`
+/// apart.
 struct Bf16Panels {
   const uint16_t *a, *b;
   int64_t tiles;
@@ -45,7 +46,7 @@ struct Bf16Kernel {
   Bf16Pack pack = nullptr;
   void (*multiply)(const Bf16Panels& p) = nullptr;
   void (*begin)() = nullptr;  ///< called by a thread before its calls of `multiply`
-  void (*end)() = nullptr;    ///< and after them
+  void (*end)() = nullptr;    ///< called by the thread after them
 
   explicit operator bool() const { return multiply != nullptr; }
 };

@@ -15,19 +15,20 @@ namespace {
 
 #define SIXFOLD_AMX [[gnu::target("amx-tile,amx-bf16")]]
 
-/// Asks the system for the tiles, which a process may use only then.
-bool permitted() {
+/// Asks the system for the permission to use tiles, and returns whether it was granted. A process needs it.
+bool request_permission() {
   constexpr long request = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   static const bool granted = syscall(SYS_arch_prctl, request, tile_data) == 0;
   return granted;
 }
 
-/// Processors with AMX have the AVX-512 of AVX3_DL, too; who limits the process to less means to do without.
+/// All processors with AMX have the AVX-512 instructions of AVX3_DL, too. If the process is limited to fewer
+/// instructions, AMX is not used either.
 bool has_amx() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!(hwy::SupportedTargets() & HWY_AVX3_DL) || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
   const bool bf16 = (d >> 22 & 1) != 0, tiles = (d >> 24 & 1) != 0;
-  return bf16 && tiles && permitted();
+  return bf16 && tiles && request_permission();
 }
 
 struct alignas(64) TileConfig {
@@ -44,8 +45,8 @@ SIXFOLD_AMX void begin() {
 
 SIXFOLD_AMX void end() { _tile_release(); }
 
-/// Fetches rows of c, to which the processor would otherwise wait to write.
-inline void fetch(const float* c, int64_t stride, int64_t rows) {
+/// Prefetches rows of c, so that the stores do not wait for memory.
+inline void prefetch(const float* c, int64_t stride, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r) {
     __builtin_prefetch(c + r * stride, 1);
     __builtin_prefetch(c + r * stride + 16, 1);
@@ -89,7 +90,7 @@ SIXFOLD_AMX void multiply(const Bf16Panels& p) {
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    fetch(p.c, p.stride, 32);
+    prefetch(p.c, p.stride, 32);
   }
   const uint16_t *a = p.a, *b = p.b;
   for (int64_t t = 0; t < p.tiles; ++t, a += 2 * bf16_tile_size, b += 2 * bf16_tile_size) {

@@ -21,11 +21,12 @@ bool has_avx512_bf16() {
   return (hwy::SupportedTargets() & HWY_AVX3) && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1) != 0;
 }
 
+/// The mask of the first `count` lanes.
 SIXFOLD_BF16 inline __mmask16 first(int64_t count) {
   return static_cast<__mmask16>(count >= 16 ? 0xffff : count <= 0 ? 0 : (1u << count) - 1);
 }
 
-/// Rounds two vectors: `low` becomes the lower half.
+/// Rounds two vectors to bf16 in one vector. `low` becomes its lower half.
 SIXFOLD_BF16 inline __m512i round_pair(__m512 low, __m512 high) {
   const __m512bh both = _mm512_cvtne2ps_pbh(high, low);
   __m512i bits;
@@ -67,14 +68,14 @@ SIXFOLD_BF16 inline void transpose(__m512i (&v)[16]) {
 SIXFOLD_BF16 void pack(const Bf16Source& from, bool of_b, uint16_t* tile) {
   __m512i v[16];
   if (from.k_by_rows) {  // v[r]: steps 2r and 2r + 1 of each row of a, or column of b
-    const __mmask16 there = first(from.side);
+    const __mmask16 mask = first(from.side);
     const __m512i pairs = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7,
                                            22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
     for (int64_t r = 0; r < 16; ++r) {
       const float* row = from.data + 2 * r * from.stride;
-      const __m512 even = 2 * r < from.depth ? _mm512_maskz_loadu_ps(there, row) : _mm512_setzero_ps();
+      const __m512 even = 2 * r < from.depth ? _mm512_maskz_loadu_ps(mask, row) : _mm512_setzero_ps();
       const __m512 odd =
-          2 * r + 1 < from.depth ? _mm512_maskz_loadu_ps(there, row + from.stride) : _mm512_setzero_ps();
+          2 * r + 1 < from.depth ? _mm512_maskz_loadu_ps(mask, row + from.stride) : _mm512_setzero_ps();
       v[r] = _mm512_permutexvar_epi16(pairs, round_pair(even, odd));
     }
   } else {  // v[i]: all steps of one row of a, or column of b

@@ -113,11 +113,13 @@ void CpuBackend::compute(const kernel::Depthwise& k) {
 }
 
 void CpuBackend::compute(const kernel::DepthwiseWeightGradient& k) {
-  constexpr int64_t piece = 64;  // columns; four cache lines
+  constexpr int64_t column_block = 64;  // columns; four cache lines
   const int64_t cols = k.x.cols;
-  split((cols + piece - 1) / piece, k.x.rows * piece * k.window.size, [&](int64_t begin, int64_t end, int) {
-    HWY_DYNAMIC_DISPATCH(depthwise_weight_gradient_columns)(k, begin * piece, std::min(cols, end * piece));
-  });
+  split((cols + column_block - 1) / column_block, k.x.rows * column_block * k.window.size,
+        [&](int64_t begin, int64_t end, int) {
+          HWY_DYNAMIC_DISPATCH(depthwise_weight_gradient_columns)
+          (k, begin * column_block, std::min(cols, end * column_block));
+        });
 }
 
 }  // namespace sixfold

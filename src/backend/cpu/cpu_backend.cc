@@ -39,7 +39,7 @@ float* Scratch::floats(int64_t count) {
 }
 
 CpuBackend::CpuBackend(int threads, MatmulPrecision products)
-    : products_(products), own_(std::max(1, threads)) {
+    : products_(products), own_pool_(std::max(1, threads)) {
   use_threads(nullptr);
   if (products != MatmulPrecision::bf16) return;
   bf16_ = std::make_shared<const Bf16Kernel>(best_bf16_kernel());
@@ -49,13 +49,13 @@ CpuBackend::CpuBackend(int threads, MatmulPrecision products)
 }
 
 std::shared_ptr<Backend> CpuBackend::sibling() const {
-  return std::make_shared<CpuBackend>(own_.threads(), products_);
+  return std::make_shared<CpuBackend>(own_pool_.threads(), products_);
 }
 
 void CpuBackend::use_threads(ThreadPool* pool) {
-  pool_ = pool ? pool : &own_;
-  while (std::ssize(private_) < threads()) private_.emplace_back();
-  while (std::ssize(bits_) < threads()) bits_.emplace_back();
+  pool_ = pool ? pool : &own_pool_;
+  while (std::ssize(thread_scratch_) < threads()) thread_scratch_.emplace_back();
+  while (std::ssize(bits_scratch_) < threads()) bits_scratch_.emplace_back();
 }
 
 void CpuBackend::run(KernelCall call) {
@@ -67,17 +67,17 @@ void CpuBackend::run(KernelCall call) {
   });
 }
 
-uint16_t* CpuBackend::bits_of(int thread, int64_t features) {
-  return reinterpret_cast<uint16_t*>(bits_[static_cast<size_t>(thread)].floats(features / 2 + 128));
+uint16_t* CpuBackend::bits_buffer(int thread, int64_t features) {
+  return reinterpret_cast<uint16_t*>(bits_scratch_[static_cast<size_t>(thread)].floats(features / 2 + 128));
 }
 
-float* CpuBackend::spare_of(int thread, int64_t features) {
-  return private_[static_cast<size_t>(thread)].floats(features);
+float* CpuBackend::row_buffer(int thread, int64_t features) {
+  return thread_scratch_[static_cast<size_t>(thread)].floats(features);
 }
 
 void CpuBackend::split(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t, int)>& body) {
-  constexpr int64_t worth = 16384;  // number of elements for which it pays to wake a thread
-  const int64_t pieces = std::min<int64_t>({4 * threads(), count, count * cost / worth});
+  constexpr int64_t min_elements = 16384;  // number of elements for which it pays to wake a thread
+  const int64_t pieces = std::min<int64_t>({4 * threads(), count, count * cost / min_elements});
   if (threads() == 1 || pieces <= 1) {
     if (count > 0) pool_->run(1, [&](int64_t, int thread) { body(0, count, thread); });
     return;

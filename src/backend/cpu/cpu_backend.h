@@ -90,7 +90,7 @@ class CpuBackend final : public HostBackend {
 
   int threads() const { return pool_->threads(); }
   /// Runs `body(begin, end, thread)` over parts of [0, count), in parallel if the work is large enough. `cost`:
-  /// work for each item, in elements of a copy.
+  /// the work for each item, as the number of elements that could be copied in the same time.
   void split(int64_t count, int64_t cost, const std::function<void(int64_t, int64_t, int)>& body);
 
   static size_t bf16_bytes(View b, bool transpose);
@@ -98,18 +98,18 @@ class CpuBackend final : public HostBackend {
   void matmul_bf16(const kernel::Matmul&);
   void matmul_int8(const kernel::Matmul&, const Int8Panels& weight);
 
-  /// Scratch memory of a thread for the random bits of a row (rounded up to whole vectors), and for a row of
-  /// floats.
-  uint16_t* bits_of(int thread, int64_t features);
-  float* spare_of(int thread, int64_t features);
+  /// Returns scratch memory of a thread for the random bits of a row (rounded up to whole vectors), and for a
+  /// row of floats.
+  uint16_t* bits_buffer(int thread, int64_t features);
+  float* row_buffer(int thread, int64_t features);
 
   MatmulPrecision products_;
-  ThreadPool own_;
-  ThreadPool* pool_ = &own_;                ///< whose threads compute the kernels
+  ThreadPool own_pool_;
+  ThreadPool* pool_ = &own_pool_;           ///< whose threads compute the kernels
   std::shared_ptr<const Bf16Kernel> bf16_;  ///< if `products_` is bf16
-  Scratch shared_;                          ///< the packed right operand of a product, or both operands in int8
-  std::deque<Scratch> private_;             ///< one for each thread
-  std::deque<Scratch> bits_;
+  Scratch shared_scratch_;                  ///< the packed right operand of a product, or both operands in int8
+  std::deque<Scratch> thread_scratch_;      ///< one for each thread
+  std::deque<Scratch> bits_scratch_;
 };
 
 }  // namespace sixfold

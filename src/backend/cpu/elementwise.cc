@@ -25,11 +25,11 @@ void multiply_rows(const kernel::Multiply& k, int64_t begin, int64_t end) {
 }
 
 void scale_rows(const kernel::Scale& k, int64_t begin, int64_t end) {
-  const auto by = hn::Set(Floats(), static_cast<float>(k.factor));
+  const auto factor = hn::Set(Floats(), static_cast<float>(k.factor));
   for (int64_t r = begin; r < end; ++r) {
     float *to = k.out.row<float>(r), *x = k.x.row<float>(r);
     over_vectors(k.out.cols, [&](int64_t i, const auto& load, const auto& store)
-                                 HWY_ATTR { store(hn::Mul(load(x + i), by), to + i); });
+                                 HWY_ATTR { store(hn::Mul(load(x + i), factor), to + i); });
   }
 }
 
@@ -112,23 +112,24 @@ HWY_INLINE Vector load_bytes(const int8_t* p, int64_t count) {
 }
 
 void embed_rows(const kernel::Embed& e, int64_t begin, int64_t end, uint16_t* bits) {
-  const auto by = hn::Set(Floats(), static_cast<float>(e.scale));
+  const auto factor = hn::Set(Floats(), static_cast<float>(e.scale));
   const float keep = static_cast<float>(e.dropout.keep_scale());
   for (int64_t r = begin; r < end; ++r) {
     const int64_t row = e.table_row(r);
     const bool bytes = e.table.dtype == DType::i8;
-    const float* word = row < 0 || bytes ? nullptr : e.table.row<float>(row);
-    const int8_t* small_word = row < 0 || !bytes ? nullptr : e.table.row<int8_t>(row);
-    const auto small_by =
-        hn::Set(Floats(), small_word ? e.table.scales.data[row] * static_cast<float>(e.scale) : 0.0f);
+    const float* embedding = row < 0 || bytes ? nullptr : e.table.row<float>(row);
+    const int8_t* int8_embedding = row < 0 || !bytes ? nullptr : e.table.row<int8_t>(row);
+    const auto int8_factor =
+        hn::Set(Floats(), int8_embedding ? e.table.scales.data[row] * static_cast<float>(e.scale) : 0.0f);
     const float* position = e.positions ? e.positions.row<float>(e.position.data[r]) : nullptr;
     float* to = e.out.row<float>(r);
     if (e.dropout) dropout_bits(e.dropout, r, e.dropout.module, e.out.cols, bits);
     over_vectors(e.out.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
       auto v = position ? load(position + i) : hn::Zero(Floats());
-      if (word) v = hn::MulAdd(load(word + i), by, v);
-      if (small_word)
-        v = hn::MulAdd(load_bytes(small_word + i, std::min<int64_t>(lanes, e.out.cols - i)), small_by, v);
+      if (embedding) v = hn::MulAdd(load(embedding + i), factor, v);
+      if (int8_embedding)
+        v = hn::MulAdd(load_bytes(int8_embedding + i, std::min<int64_t>(lanes, e.out.cols - i)), int8_factor,
+                       v);
       if (e.dropout) v = hn::Mul(v, keep_factor(bits + i, e.dropout.threshold, keep));
       store(v, to + i);
     });
@@ -137,7 +138,7 @@ void embed_rows(const kernel::Embed& e, int64_t begin, int64_t end, uint16_t* bi
 
 /// Processes columns [begin, end) of every row, in the order of the rows; begin is a multiple of 8 vectors.
 void embed_gradient_columns(const kernel::EmbedGradient& e, int64_t begin, int64_t end, uint16_t* bits) {
-  const auto by = hn::Set(Floats(), static_cast<float>(e.scale));
+  const auto factor = hn::Set(Floats(), static_cast<float>(e.scale));
   const float keep = static_cast<float>(e.dropout.keep_scale());
   for (int64_t r = 0; r < e.grad_out.rows; ++r) {
     const int64_t row = e.table_row(r);
@@ -149,7 +150,7 @@ void embed_gradient_columns(const kernel::EmbedGradient& e, int64_t begin, int64
       const int64_t i = begin + j;
       auto v = load(from + i);
       if (e.dropout) v = hn::Mul(v, keep_factor(bits + i, e.dropout.threshold, keep));
-      store(hn::MulAdd(v, by, load(to + i)), to + i);
+      store(hn::MulAdd(v, factor, load(to + i)), to + i);
     });
   }
 }
@@ -207,7 +208,7 @@ void CpuBackend::compute(const kernel::Rotate& k) {
 
 void CpuBackend::compute(const kernel::ApplyDropout& k) {
   split(k.out.rows, k.out.cols * 2, [&](int64_t begin, int64_t end, int thread) {
-    HWY_DYNAMIC_DISPATCH(dropout_rows)(k, begin, end, bits_of(thread, k.out.cols));
+    HWY_DYNAMIC_DISPATCH(dropout_rows)(k, begin, end, bits_buffer(thread, k.out.cols));
   });
 }
 
@@ -228,7 +229,7 @@ void CpuBackend::compute(const kernel::ColumnSum& k) {
 
 void CpuBackend::compute(const kernel::Embed& k) {
   split(k.out.rows, k.out.cols * 2, [&](int64_t begin, int64_t end, int thread) {
-    HWY_DYNAMIC_DISPATCH(embed_rows)(k, begin, end, bits_of(thread, k.out.cols));
+    HWY_DYNAMIC_DISPATCH(embed_rows)(k, begin, end, bits_buffer(thread, k.out.cols));
   });
 }
 
@@ -237,7 +238,7 @@ void CpuBackend::compute(const kernel::EmbedGradient& k) {
   split((cols + column_block - 1) / column_block, k.grad_out.rows * column_block,
         [&](int64_t begin, int64_t end, int thread) {
           HWY_DYNAMIC_DISPATCH(embed_gradient_columns)
-          (k, begin * column_block, std::min(cols, end * column_block), bits_of(thread, cols));
+          (k, begin * column_block, std::min(cols, end * column_block), bits_buffer(thread, cols));
         });
 }
 

@@ -53,6 +53,7 @@ HWY_INLINE Vector hyperbolic_tangent(Vector x) {
   return hn::CopySign(hn::Div(hn::Sub(one, e), hn::Add(one, e)), x);
 }
 
+/// Returns the largest of n values; -infinity if there are none.
 HWY_INLINE float largest_of(const float* x, int64_t n) {
   const Floats d;
   auto largest = hn::Set(d, -std::numeric_limits<float>::infinity());
@@ -63,6 +64,7 @@ HWY_INLINE float largest_of(const float* x, int64_t n) {
   return result;
 }
 
+/// Returns the sum of exp(x - largest).
 HWY_INLINE float sum_of_exponentials(const float* x, int64_t n, float largest) {
   const Floats d;
   const auto shift = hn::Set(d, largest);

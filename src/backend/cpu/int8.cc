@@ -56,7 +56,7 @@ HWY_NOINLINE void multiply_pairs(const Int8Rows& x, int64_t first_row, const int
 }
 
 void multiply_pairs_tile(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, int32_t* sums) {
-  static constexpr void (*of_rows[])(const Int8Rows&, int64_t, const int32_t*, int32_t*) = {
+  static constexpr void (*by_rows[])(const Int8Rows&, int64_t, const int32_t*, int32_t*) = {
     multiply_pairs<1>,
     multiply_pairs<2>,
     multiply_pairs<3>,
@@ -72,27 +72,28 @@ void multiply_pairs_tile(const Int8Rows& x, int64_t first_row, int rows, const i
     multiply_pairs<12>,
 #endif
   };
-  of_rows[rows - 1](x, first_row, panel, sums);
+  by_rows[rows - 1](x, first_row, panel, sums);
 }
 
 Int8Kernel pairs_kernel() { return {pair_rows, pair_cols, true, multiply_pairs_tile}; }
 
-/// The smallest and the largest of a row's values and zero; not finite if any value is not finite.
-struct Ends {
+/// The smallest and the largest number among the values of a row and zero; not finite if any value is not
+/// finite.
+struct ValueRange {
   float lowest, highest;
 };
-HWY_INLINE Ends ends_of(const float* x, int64_t n) {
+HWY_INLINE ValueRange value_range(const float* x, int64_t n) {
   const Floats d;
   const Ints ints;
   auto low = hn::Zero(d), high = low;
-  auto most = hn::Zero(ints);  // as integers, magnitudes have the same order, with NaN above all others
+  auto max_bits = hn::Zero(ints);  // as integers, magnitudes have the same order, with NaN above all others
   over_vectors(n, [&](int64_t i, const auto& load, const auto&) HWY_ATTR {
     const auto v = load(x + i);
     low = hn::Min(low, v);
     high = hn::Max(high, v);
-    most = hn::Max(most, hn::BitCast(ints, hn::Abs(v)));
+    max_bits = hn::Max(max_bits, hn::BitCast(ints, hn::Abs(v)));
   });
-  const float largest = hn::GetLane(hn::BitCast(d, hn::MaxOfLanes(ints, most)));
+  const float largest = hn::GetLane(hn::BitCast(d, hn::MaxOfLanes(ints, max_bits)));
   if (!(largest <= std::numeric_limits<float>::max())) return {largest, largest};
   return {hn::GetLane(hn::MinOfLanes(d, low)), max_lanes(high)};
 }
@@ -115,37 +116,38 @@ void round_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t g
                 float* scales, int32_t* zeros, int32_t* start) {
   const Floats d;
   const Ints ints;
-  constexpr float smallest = 256 * std::numeric_limits<float>::min();
+  constexpr float min_range = 256 * std::numeric_limits<float>::min();
   for (int64_t r = begin; r < end; ++r) {
     const float* from = x.row<float>(r);
-    const Ends ends = ends_of(from, x.cols);
-    const float range = ends.highest - ends.lowest;
-    const bool finite = range <= std::numeric_limits<float>::max() && range >= smallest;
+    const ValueRange bounds = value_range(from, x.cols);
+    const float range = bounds.highest - bounds.lowest;
+    const bool finite = range <= std::numeric_limits<float>::max() && range >= min_range;
     const float steps = finite ? 255.0f / range : 0.0f;
-    const auto by = hn::Set(d, steps);
-    const int32_t zero = finite ? -128 - static_cast<int32_t>(std::nearbyint(ends.lowest * steps)) : 0;
-    scales[r] = finite ? range / 255.0f : ends.highest - ends.lowest;  // close to 0, or not finite
+    const auto factor = hn::Set(d, steps);
+    const int32_t zero = finite ? -128 - static_cast<int32_t>(std::nearbyint(bounds.lowest * steps)) : 0;
+    scales[r] = finite ? range / 255.0f : bounds.highest - bounds.lowest;  // close to 0, or not finite
     zeros[r] = zero;
     int32_t* row = data + r * groups;
     if (groups > 0) row[groups - 1] = 0;  // elements beyond k
     auto sum = hn::Zero(ints);
     const auto round = [&](auto v, auto there) HWY_ATTR {
       const auto whole =
-          finite ? hn::Min(hn::Add(hn::NearestInt(hn::Mul(v, by)), hn::Set(ints, zero)), hn::Set(ints, 127))
+          finite ? hn::Min(hn::Add(hn::NearestInt(hn::Mul(v, factor)), hn::Set(ints, zero)), hn::Set(ints, 127))
                  : hn::Zero(ints);
       sum = hn::Add(sum, hn::IfThenElseZero(there, whole));
       return whole;
     };
     const auto first = [&](int64_t count) HWY_ATTR { return hn::FirstN(ints, static_cast<size_t>(count)); };
-    const auto put = [&](auto whole, int64_t count, int64_t i) HWY_ATTR {
+    const auto store_rounded = [&](auto whole, int64_t count, int64_t i) HWY_ATTR {
       if (pairs)
         store_small(whole, count, reinterpret_cast<int16_t*>(row) + i);
       else
         store_small(whole, count, reinterpret_cast<int8_t*>(row) + i);
     };
     int64_t i = 0;
-    for (; i + lanes <= x.cols; i += lanes) put(round(hn::LoadU(d, from + i), first(lanes)), lanes, i);
-    if (i < x.cols) put(round(load_first(from + i, x.cols - i), first(x.cols - i)), x.cols - i, i);
+    for (; i + lanes <= x.cols; i += lanes)
+      store_rounded(round(hn::LoadU(d, from + i), first(lanes)), lanes, i);
+    if (i < x.cols) store_rounded(round(load_first(from + i, x.cols - i), first(x.cols - i)), x.cols - i, i);
     // Weights in groups of four have 128 added; this subtracts its contribution.
     start[r] = pairs ? 0 : -128 * hn::GetLane(hn::SumOfLanes(ints, sum));
   }
@@ -164,10 +166,10 @@ HWY_INLINE void finish_sums(const kernel::Matmul& p, const Int8Rows& x, const In
     float* out = p.result.row<float>(row + r) + col;
     const int32_t* from = sums + r * tile_cols;
     over_vectors(cols, [&](int64_t j, const auto& load, const auto& store) HWY_ATTR {
-      const auto above = hn::Mul(zero, hn::LoadU(ints, w.sums.data() + col + j));
-      const auto sum = hn::ConvertTo(d, hn::Sub(hn::LoadU(ints, from + j), above));
-      const auto by = hn::Mul(row_scale, hn::LoadU(d, w.scales.data() + col + j));
-      auto v = bias ? hn::MulAdd(sum, by, load(bias + j)) : hn::Mul(sum, by);
+      const auto zero_correction = hn::Mul(zero, hn::LoadU(ints, w.sums.data() + col + j));
+      const auto sum = hn::ConvertTo(d, hn::Sub(hn::LoadU(ints, from + j), zero_correction));
+      const auto factor = hn::Mul(row_scale, hn::LoadU(d, w.scales.data() + col + j));
+      auto v = bias ? hn::MulAdd(sum, factor, load(bias + j)) : hn::Mul(sum, factor);
       if (p.epilogue.relu) v = hn::Max(v, hn::Zero(d));
       store(v, out + j);
     });
@@ -253,7 +255,7 @@ void CpuBackend::matmul_int8(const kernel::Matmul& p, const Int8Panels& weight) 
   const int64_t m = p.result.rows, n = p.result.cols, groups = weight.groups();
   if (m == 0 || n == 0) return;
   const SubnormalsAsZero mode;
-  int32_t* data = reinterpret_cast<int32_t*>(shared_.floats(m * (groups + 3)));
+  int32_t* data = reinterpret_cast<int32_t*>(shared_scratch_.floats(m * (groups + 3)));
   int32_t *start = data + m * groups, *zeros = start + m;
   float* scales = reinterpret_cast<float*>(zeros + m);
   split(m, 2 * p.a.cols, [&](int64_t begin, int64_t end, int) {
@@ -261,7 +263,7 @@ void CpuBackend::matmul_int8(const kernel::Matmul& p, const Int8Panels& weight) 
   });
   const Int8Rows rows{data, scales, zeros, start, groups};
   const int64_t width = weight.kernel.tile_cols, panels = (n + width - 1) / width;
-  // With few rows the time is that of reading the weight.
+  // With few rows, reading the weight takes most of the time.
   split(panels, std::max<int64_t>(m, 4) * width * groups / 8, [&](int64_t begin, int64_t end, int) {
     const int64_t block[4] = {0, m, begin * width, std::min(n, end * width)};
     HWY_DYNAMIC_DISPATCH(multiply_int8_block)(p, weight, rows, block);

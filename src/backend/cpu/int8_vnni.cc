@@ -14,9 +14,10 @@ namespace {
 
 #define SIXFOLD_VNNI [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
 
-constexpr int most_rows = 12, columns = 32;
+constexpr int max_rows = 12, columns = 32;
 
-/// The weight is the unsigned operand, so that a group of x can be broadcast directly from memory.
+/// Multiplies groups of four. The weight is the unsigned operand, so that a group of x can be broadcast
+/// directly from memory.
 template <int rows>
 SIXFOLD_VNNI void multiply_quads(const Int8Rows& x, int64_t first_row, const int32_t* panel, int32_t* sums) {
   const int32_t* a = x.data + first_row * x.groups;
@@ -40,19 +41,19 @@ SIXFOLD_VNNI void multiply_quads(const Int8Rows& x, int64_t first_row, const int
 }
 
 void multiply_tile(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, int32_t* sums) {
-  static constexpr void (*of_rows[])(const Int8Rows&, int64_t, const int32_t*, int32_t*) = {
+  static constexpr void (*by_rows[])(const Int8Rows&, int64_t, const int32_t*, int32_t*) = {
       multiply_quads<1>, multiply_quads<2>,  multiply_quads<3>,  multiply_quads<4>,
       multiply_quads<5>, multiply_quads<6>,  multiply_quads<7>,  multiply_quads<8>,
-      multiply_quads<9>, multiply_quads<10>, multiply_quads<11>, multiply_quads<most_rows>,
+      multiply_quads<9>, multiply_quads<10>, multiply_quads<11>, multiply_quads<max_rows>,
   };
-  of_rows[rows - 1](x, first_row, panel, sums);
+  by_rows[rows - 1](x, first_row, panel, sums);
 }
 
 }  // namespace
 
 Int8Kernel int8_vnni_kernel() {
-  const bool there = (hwy::SupportedTargets() & HWY_AVX3) && __builtin_cpu_supports("avx512vnni");
-  return {most_rows, columns, false, there ? multiply_tile : nullptr};
+  const bool supported = (hwy::SupportedTargets() & HWY_AVX3) && __builtin_cpu_supports("avx512vnni");
+  return {max_rows, columns, false, supported ? multiply_tile : nullptr};
 }
 
 }  // namespace sixfold

@@ -6,15 +6,15 @@
 #include "backend/cpu/exponential.h"
 #include "backend/cpu/simd.h"
 
-// The features of a sequence are independent of one another, so that one task is a piece of the columns of one
-// sequence: a single long sequence also keeps several threads busy.
+// The features of a sequence are independent of one another. A task is a block of the columns of one sequence,
+// so that several threads can share even a single long sequence.
 
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
 inline constexpr int64_t recurrence_piece = 64;  // columns; four cache lines
 
-/// The share of the state before a token in its own state, for the features from i on.
+/// The factor f of the previous state in the state of a token, for the features from i on.
 template <class Load>
 HWY_INLINE Vector kept_share(const kernel::LinearRecurrence& k, int64_t row, int64_t i, const Load& load) {
   if (k.gate) return logistic(load(k.gate.row<float>(row) + i));

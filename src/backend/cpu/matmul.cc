@@ -30,9 +30,9 @@ void multiply_block(const kernel::Matmul& p, const float* panels, int64_t k, con
     epilogue.relu_of = p.epilogue.relu_of.row<float>(row0) + col0;
     epilogue.relu_of_stride = p.epilogue.relu_of.stride;
   }
-  const bool any = epilogue.bias || epilogue.relu || epilogue.relu_of;
+  const bool has_epilogue = epilogue.bias || epilogue.relu || epilogue.relu_of;
   multiply_panels(a, panels + col0 * k, k, row1 - row0, col1 - col0, p.result.row<float>(row0) + col0,
-                  p.result.stride, p.accumulate, copy, any ? &epilogue : nullptr);
+                  p.result.stride, p.accumulate, copy, has_epilogue ? &epilogue : nullptr);
 }
 
 }  // namespace sixfold::HWY_NAMESPACE
@@ -48,9 +48,9 @@ HWY_EXPORT(multiply_block);
 
 /// A weight in panels.
 struct Panels final : PackedWeight {
-  Panels(int64_t size, void* given)
-      : PackedWeight(DType::f32), data(given ? static_cast<float*>(given) : own.floats(size)) {}
-  Scratch own;
+  Panels(int64_t size, void* memory)
+      : PackedWeight(DType::f32), data(memory ? static_cast<float*>(memory) : owned.floats(size)) {}
+  Scratch owned;
   float* data;
 };
 
@@ -115,15 +115,16 @@ struct BlockSize {
 /// The size of the blocks of a product [m, n]. They are so wide that k_block rows of B fit into the
 /// second-level cache, and so high that each thread gets several blocks.
 static BlockSize block_size(int64_t m, int64_t n, int threads, const PanelSizes& tile) {
-  const int64_t widest = std::min(round_up(n, tile.tile_cols), round_up(512, tile.tile_cols));
+  const int64_t max_width = std::min(round_up(n, tile.tile_cols), round_up(512, tile.tile_cols));
   if (threads > 1 &&
-      m <= 4 * tile.tile_rows) {  // few rows: the time is that of reading B, which threads divide
+      m <= 4 * tile.tile_rows) {  // with few rows, reading B takes most of the time; threads divide it
     const int64_t share = (n + 2 * threads - 1) / (2 * threads);
-    return {m, std::min(widest, round_up(share, tile.tile_cols))};
+    return {m, std::min(max_width, round_up(share, tile.tile_cols))};
   }
-  const int64_t columns = (n + widest - 1) / widest;
-  const int64_t wanted = threads > 1 ? std::max<int64_t>(1, (4 * threads + columns - 1) / columns) : 1;
-  return {std::min(round_up((m + wanted - 1) / wanted, tile.tile_rows), 40 * tile.tile_rows), widest};
+  const int64_t columns = (n + max_width - 1) / max_width;
+  const int64_t row_blocks = threads > 1 ? std::max<int64_t>(1, (4 * threads + columns - 1) / columns) : 1;
+  return {std::min(round_up((m + row_blocks - 1) / row_blocks, tile.tile_rows), 40 * tile.tile_rows),
+          max_width};
 }
 
 void CpuBackend::compute(const kernel::Matmul& p) {
@@ -141,7 +142,7 @@ void CpuBackend::compute(const kernel::Matmul& p) {
   if (p.packed_b) {
     panels = static_cast<const Panels*>(p.packed_b)->data;
   } else {
-    float* packed = shared_.floats(round_up(n, sizes.tile_cols) * std::max<int64_t>(k, 1));
+    float* packed = shared_scratch_.floats(round_up(n, sizes.tile_cols) * std::max<int64_t>(k, 1));
     pack_panels(*pool_, p.b, p.transpose_b, packed);
     panels = packed;
   }
@@ -151,7 +152,7 @@ void CpuBackend::compute(const kernel::Matmul& p) {
   const auto one = [&](int64_t task, int thread) {
     const int64_t i = task % rows * size.height, j = task / rows * size.width;
     const int64_t block[4] = {i, std::min(m, i + size.height), j, std::min(n, j + size.width)};
-    HWY_DYNAMIC_DISPATCH(multiply_block)(p, panels, k, block, private_[thread].floats(sizes.copy));
+    HWY_DYNAMIC_DISPATCH(multiply_block)(p, panels, k, block, thread_scratch_[thread].floats(sizes.copy));
   };
   if (parallel)
     pool_->run(rows * columns, one);

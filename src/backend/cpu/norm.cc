@@ -47,10 +47,10 @@ void norm_rows(const kernel::ResidualNorm& p, int64_t begin, int64_t end, uint16
     float variance = sum_lanes(squares);
     for (int64_t i = whole; i < n; ++i) variance += (sum[i] - mean) * (sum[i] - mean);
     const float inverse = 1.0f / std::sqrt(variance / static_cast<float>(n) + static_cast<float>(p.epsilon));
-    const auto by = hn::Set(d, inverse);
+    const auto factor = hn::Set(d, inverse);
     float* out = p.out.row<float>(r);
     over_vectors(n, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
-      const auto v = hn::Mul(hn::Sub(load(sum + i), middle), by);
+      const auto v = hn::Mul(hn::Sub(load(sum + i), middle), factor);
       store(hn::MulAdd(v, load(weight + i), bias ? load(bias + i) : hn::Zero(d)), out + i);
     });
     if (p.statistics) {
@@ -71,14 +71,14 @@ void norm_gradient_rows(const kernel::ResidualNormGradient& p, int64_t begin, in
     const float *grad_out = p.grad_out.row<float>(r), *sum = p.sum.row<float>(r);
     const auto middle = hn::Set(d, p.statistics.row<float>(r)[0]),
                inverse = hn::Set(d, p.statistics.row<float>(r)[1]);
-    auto total = hn::Zero(d), along = hn::Zero(d);
+    auto sum_g = hn::Zero(d), sum_gh = hn::Zero(d);
     over_vectors(n, [&](int64_t i, const auto& load, const auto&) HWY_ATTR {
       const auto g = hn::Mul(load(grad_out + i), load(weight + i));
-      total = hn::Add(total, g);
-      along = hn::MulAdd(g, hn::Mul(hn::Sub(load(sum + i), middle), inverse), along);
+      sum_g = hn::Add(sum_g, g);
+      sum_gh = hn::MulAdd(g, hn::Mul(hn::Sub(load(sum + i), middle), inverse), sum_gh);
     });
-    const auto mean_g = hn::Set(d, p.centered ? sum_lanes(total) / static_cast<float>(n) : 0.0f);
-    const auto mean_gh = hn::Set(d, sum_lanes(along) / static_cast<float>(n));
+    const auto mean_g = hn::Set(d, p.centered ? sum_lanes(sum_g) / static_cast<float>(n) : 0.0f);
+    const auto mean_gh = hn::Set(d, sum_lanes(sum_gh) / static_cast<float>(n));
     if (p.dropout && p.grad_y) dropout_bits(p.dropout, r, p.dropout.module, n, bits);
     float *grad_x = p.grad_x ? p.grad_x.row<float>(r) : nullptr,
           *grad_y = p.grad_y ? p.grad_y.row<float>(r) : nullptr;
@@ -127,21 +127,23 @@ HWY_EXPORT(norm_gradient_columns);
 
 void CpuBackend::compute(const kernel::ResidualNorm& p) {
   split(p.x.rows, p.x.cols * 4, [&](int64_t begin, int64_t end, int thread) {
-    uint16_t* bits = bits_of(thread, p.x.cols);
-    HWY_DYNAMIC_DISPATCH(norm_rows)(p, begin, end, bits, spare_of(thread, p.x.cols));
+    uint16_t* bits = bits_buffer(thread, p.x.cols);
+    HWY_DYNAMIC_DISPATCH(norm_rows)(p, begin, end, bits, row_buffer(thread, p.x.cols));
   });
 }
 
 void CpuBackend::compute(const kernel::ResidualNormGradient& p) {
   split(p.grad_out.rows, p.grad_out.cols * 4, [&](int64_t begin, int64_t end, int thread) {
-    HWY_DYNAMIC_DISPATCH(norm_gradient_rows)(p, begin, end, bits_of(thread, p.grad_out.cols));
+    HWY_DYNAMIC_DISPATCH(norm_gradient_rows)(p, begin, end, bits_buffer(thread, p.grad_out.cols));
   });
   if (!p.grad_weight && !p.grad_bias) return;
-  constexpr int64_t piece = 64;
+  constexpr int64_t column_block = 64;
   const int64_t cols = p.grad_out.cols;
-  split((cols + piece - 1) / piece, p.grad_out.rows * piece, [&](int64_t begin, int64_t end, int) {
-    HWY_DYNAMIC_DISPATCH(norm_gradient_columns)(p, begin * piece, std::min(cols, end * piece));
-  });
+  split((cols + column_block - 1) / column_block, p.grad_out.rows * column_block,
+        [&](int64_t begin, int64_t end, int) {
+          HWY_DYNAMIC_DISPATCH(norm_gradient_columns)
+          (p, begin * column_block, std::min(cols, end * column_block));
+        });
 }
 
 }  // namespace sixfold

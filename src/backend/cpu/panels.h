@@ -28,7 +28,7 @@ inline constexpr int k_block = 256;
 inline constexpr int a_stride = k_block + 16;  // padded so that rows of the copy of A do not share cache sets
 
 // steps of k by which rows of B are fetched into the cache before they are used
-inline constexpr int steps_ahead = 16;
+inline constexpr int prefetch_steps = 16;
 
 /// A matrix, possibly transposed: element (i, j) is data[i * row + j * col], and one of the strides is 1.
 struct Strided {
@@ -91,22 +91,22 @@ HWY_INLINE void pack_panels(const Strided& b, int64_t k, int64_t n, float* panel
   for (int64_t p = 0; p < panel_count(n); ++p) pack_panel(b, k, n, p, 0, k, panels);
 }
 
-/// c [rows, tile_cols] = a [rows, k] b [k, tile_cols], or c += a b if `onto` is set. Element (r, i) of a is at
-/// a[r * A_row + i * A_col].
+/// c [rows, tile_cols] = a [rows, k] b [k, tile_cols], or c += a b if `accumulate` is set. Element (r, i) of a
+/// is at a[r * A_row + i * A_col].
 template <int rows, int A_row, int A_col>
 HWY_NOINLINE void multiply_tile(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, int64_t k, float* c,
-                                int64_t c_stride, bool onto) {
+                                int64_t c_stride, bool accumulate) {
   const Floats d;
   Vector sum0[rows], sum1[rows];
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
-    sum0[r] = onto ? hn::LoadU(d, c + r * c_stride) : hn::Zero(d);
-    sum1[r] = onto ? hn::LoadU(d, c + r * c_stride + lanes) : hn::Zero(d);
+    sum0[r] = accumulate ? hn::LoadU(d, c + r * c_stride) : hn::Zero(d);
+    sum1[r] = accumulate ? hn::LoadU(d, c + r * c_stride + lanes) : hn::Zero(d);
   }
   for (int64_t i = 0; i < k; ++i) {
-    if constexpr (rows < tile_rows) {  // few rows: the time is that of reading B
-      hwy::Prefetch(b + steps_ahead * tile_cols);
-      if constexpr (tile_cols > 16) hwy::Prefetch(b + steps_ahead * tile_cols + 16);
+    if constexpr (rows < tile_rows) {  // with few rows, reading B takes most of the time
+      hwy::Prefetch(b + prefetch_steps * tile_cols);
+      if constexpr (tile_cols > 16) hwy::Prefetch(b + prefetch_steps * tile_cols + 16);
     }
     const auto b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
 #pragma GCC unroll 16
@@ -189,10 +189,10 @@ HWY_INLINE void finish_tile(const BlockEpilogue& e, int rows, int64_t cols, floa
   }
 }
 
-/// c [m, n] = a [m, k] b, or c += a b if `onto` is set; b is in panels of height `k_height`. `copy`: scratch
-/// memory for tile_rows * a_stride floats.
+/// c [m, n] = a [m, k] b, or c += a b if `accumulate` is set; b is in panels of height `k_height`. `copy`:
+/// scratch memory for tile_rows * a_stride floats.
 HWY_INLINE void multiply_panels(const Strided& a, const float* panels, int64_t k_height, int64_t m, int64_t n,
-                                float* c, int64_t c_stride, bool onto, float* copy,
+                                float* c, int64_t c_stride, bool accumulate, float* copy,
                                 const BlockEpilogue* epilogue = nullptr) {
   HWY_ALIGN float edge[tile_rows * tile_cols];
   // also once for k = 0, where the sums are empty
@@ -205,7 +205,7 @@ HWY_INLINE void multiply_panels(const Strided& a, const float* panels, int64_t k
         const float* panel = panels + j * k_height + k0 * tile_cols;
         float* to = c + i * c_stride + j;
         const int64_t cols = std::min<int64_t>(tile_cols, n - j);
-        const bool add = onto || k0 > 0;
+        const bool add = accumulate || k0 > 0;
         if (cols == tile_cols) {
           tile(copy, panel, k, to, c_stride, add);
         } else {

@@ -15,7 +15,7 @@ HWY_INLINE Vector load_or_zero(const Load& load, const float* x, int64_t i) {
 
 HWY_INLINE const float* row_or_null(const View& x, int64_t r) { return x ? x.row<float>(r) : nullptr; }
 
-/// x (1 - x), the slope of the sigmoid, and 1 - x^2, that of tanh, given their values.
+/// The derivatives of the sigmoid, x (1 - x), and of tanh, 1 - x^2, given the value x of the function.
 HWY_INLINE Vector logistic_slope(Vector x) { return hn::NegMulAdd(x, x, x); }
 HWY_INLINE Vector tangent_slope(Vector x) { return hn::NegMulAdd(x, x, hn::Set(Floats(), 1.0f)); }
 

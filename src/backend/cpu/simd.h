@@ -34,7 +34,7 @@ HWY_INLINE Vector load_first(const float* p, int64_t count) {
   return hn::Load(Floats(), first);
 }
 
-/// Calls body(i, load, store) for i in steps of a vector over [0, n): first with full vectors, then with a
+/// Calls body(i, load, store) for i = 0, lanes, 2 * lanes, ... below n: first with full vectors, then with a
 /// partial one. `load(p)` and `store(v, p)` access only elements before the end; lanes beyond it are loaded as
 /// zero.
 template <class Body>
@@ -73,8 +73,8 @@ HWY_INLINE void dropout_bits(const Dropout& dropout, int64_t row, uint32_t modul
 #else
   const Words d;
   const hn::Repartition<uint64_t, Words> wide;
-  const auto multiply = [&](auto c, uint32_t by, auto& high, auto& low) HWY_ATTR {
-    const auto factor = hn::Set(d, by);
+  const auto multiply = [&](auto c, uint32_t multiplier, auto& high, auto& low) HWY_ATTR {
+    const auto factor = hn::Set(d, multiplier);
     const auto even = hn::MulEven(c, factor);
     const auto odd = hn::MulEven(hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, c))), factor);
     high = hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even)));
@@ -102,8 +102,8 @@ HWY_INLINE void dropout_bits(const Dropout& dropout, int64_t row, uint32_t modul
 #endif
 }
 
-/// Returns `scale` for features that are kept and 0 for features that are dropped. `bits`: as above, read for a
-/// whole vector.
+/// Returns `scale` for features that are kept and 0 for features that are dropped. `bits`: those of
+/// `dropout_bits`, of which as many are read as a vector has lanes.
 HWY_INLINE Vector keep_factor(const uint16_t* bits, uint32_t threshold, float scale) {
   const Floats d;
   const hn::Repartition<int32_t, Floats> ints;

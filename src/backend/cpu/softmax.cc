@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-/// Returns the largest value of a row and the sum of exp(x - largest).
+/// The largest value of a row, and the sum of exp(x - largest).
 struct RowSum {
   float largest, sum;
   float log() const { return largest + std::log(sum); }
@@ -43,16 +43,17 @@ void cross_entropy_rows(const kernel::CrossEntropy& p, int64_t begin, int64_t en
     const auto sum = sum_row(x, n);
     p.losses.as<float>()[r] = weight * smoothed_loss(x, n, sum, target, smoothing);
     if (!p.gradient) continue;
-    const auto by = hn::Set(d, scale / sum.sum), even = hn::Set(d, scale * smoothing / static_cast<float>(n));
+    const auto factor = hn::Set(d, scale / sum.sum),
+               uniform = hn::Set(d, scale * smoothing / static_cast<float>(n));
     const auto largest = hn::Set(d, sum.largest);
     over_vectors(n, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
-      store(hn::MulSub(exponential(hn::Sub(load(x + i), largest)), by, even), x + i);
+      store(hn::MulSub(exponential(hn::Sub(load(x + i), largest)), factor, uniform), x + i);
     });
     x[target] -= scale * (1 - smoothing);
   }
 }
 
-/// A row of logits and what its softmax is computed from.
+/// A row of logits, with the sums from which its softmax is computed.
 struct SoftmaxRow {
   SoftmaxRow(float* row, int64_t n) : x(row), sum(sum_row(row, n)), log(sum.log()) {}
   HWY_INLINE Vector probability(Vector values) const {
@@ -66,7 +67,7 @@ struct SoftmaxRow {
   float log;
 };
 
-/// KL(a || b)
+/// Returns KL(a || b).
 HWY_INLINE float divergence(const SoftmaxRow& a, const SoftmaxRow& b, int64_t n) {
   const Floats d;
   const auto term = [&](Vector x, Vector y) HWY_ATTR {
@@ -95,7 +96,7 @@ void r_drop_rows(const kernel::RDrop& k, int64_t begin, int64_t end) {
         weight * (smoothed_loss(a.x, n, a.sum, target, smoothing) +
                   smoothed_loss(b.x, n, b.sum, target, smoothing) + half * (from_a + from_b));
     if (!k.gradient) continue;
-    const auto even = hn::Set(d, smoothing / static_cast<float>(n)), by = hn::Set(d, scale),
+    const auto uniform = hn::Set(d, smoothing / static_cast<float>(n)), factor = hn::Set(d, scale),
                share = hn::Set(d, half), kl_a = hn::Set(d, from_a), kl_b = hn::Set(d, from_b);
     over_vectors(n, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
       const auto x = load(a.x + i), y = load(b.x + i);
@@ -103,8 +104,8 @@ void r_drop_rows(const kernel::RDrop& k, int64_t begin, int64_t end) {
                  difference = hn::Sub(a.log_probability(x), b.log_probability(y));
       const auto of_a = hn::MulAdd(p, hn::Sub(difference, kl_a), excess),
                  of_b = hn::NegMulAdd(q, hn::Add(difference, kl_b), hn::Neg(excess));
-      store(hn::Mul(by, hn::MulAdd(share, of_a, hn::Sub(p, even))), a.x + i);
-      store(hn::Mul(by, hn::MulAdd(share, of_b, hn::Sub(q, even))), b.x + i);
+      store(hn::Mul(factor, hn::MulAdd(share, of_a, hn::Sub(p, uniform))), a.x + i);
+      store(hn::Mul(factor, hn::MulAdd(share, of_b, hn::Sub(q, uniform))), b.x + i);
     });
     for (float* x : {a.x, b.x}) x[target] -= scale * (1 - smoothing);
   }
@@ -117,10 +118,10 @@ void distillation_rows(const kernel::Distillation& k, int64_t begin, int64_t end
     const SoftmaxRow teacher(k.teacher.row<float>(r), n), student(k.logits.row<float>(r), n);
     k.losses.as<float>()[r] = factor * divergence(teacher, student, n);
     if (!k.gradient) continue;
-    const auto by = hn::Set(Floats(), factor * static_cast<float>(k.scale));
+    const auto gradient_factor = hn::Set(Floats(), factor * static_cast<float>(k.scale));
     over_vectors(n, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
       const auto p = teacher.probability(load(teacher.x + i)), q = student.probability(load(student.x + i));
-      store(hn::Mul(by, hn::Sub(q, p)), teacher.x + i);
+      store(hn::Mul(gradient_factor, hn::Sub(q, p)), teacher.x + i);
     });
   }
 }
@@ -132,8 +133,8 @@ void log_probability_rows(const kernel::LogProbability& p, int64_t begin, int64_
   }
 }
 
-/// Keeps the k best values so far. The lanes of a vector are examined only if one of them is better than the
-/// worst value kept.
+/// Finds the k largest logits by insertion into the sorted list of the best ones so far. The lanes of a vector
+/// are examined one by one only if one of them is better than the worst logit of the list.
 void top_k_rows(const kernel::TopK& p, int64_t begin, int64_t end) {
   const Floats d;
   const int64_t n = p.logits.cols;

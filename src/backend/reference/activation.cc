@@ -7,17 +7,17 @@ namespace sixfold::reference {
 namespace {
 
 /// The value of a function and its derivative at a point.
-struct Tangent {
+struct ValueAndSlope {
   double value, slope;
 };
 
 /// x sigmoid(beta x)
-Tangent sigmoid_unit(double x, double beta) {
+ValueAndSlope sigmoid_unit(double x, double beta) {
   const double s = sigmoid(beta * x);
   return {x * s, s + beta * x * s * (1 - s)};
 }
 
-Tangent activation_at(Activation activation, double x) {
+ValueAndSlope activation_at(Activation activation, double x) {
   switch (activation) {
     case Activation::relu:
       return {std::fmax(x, 0), x > 0 ? 1.0 : 0.0};
@@ -65,9 +65,9 @@ void compute(const kernel::Gate& k) {
   with_type(k.out.dtype, [&]<class T>(T) {
     for (int64_t r = 0; r < k.out.rows; ++r)
       for (int64_t c = 0; c < k.out.cols; ++c) {
-        const T open = static_cast<T>(sigmoid<double>(k.gate.row<T>(r)[c]));
+        const T factor = static_cast<T>(sigmoid<double>(k.gate.row<T>(r)[c]));
         T& out = k.out.row<T>(r)[c];
-        out = (k.accumulate ? out : T{0}) + k.x.row<T>(r)[c] * open;
+        out = (k.accumulate ? out : T{0}) + k.x.row<T>(r)[c] * factor;
       }
   });
 }
@@ -77,8 +77,8 @@ void compute(const kernel::GateGradient& k) {
     for (int64_t r = 0; r < k.grad_out.rows; ++r)
       for (int64_t c = 0; c < k.grad_out.cols; ++c) {
         const T grad = k.grad_out.row<T>(r)[c];
-        const auto [open, slope] = activation_at(Activation::sigmoid, k.gate.row<T>(r)[c]);
-        k.grad_x.row<T>(r)[c] = grad * static_cast<T>(open);
+        const auto [value, slope] = activation_at(Activation::sigmoid, k.gate.row<T>(r)[c]);
+        k.grad_x.row<T>(r)[c] = grad * static_cast<T>(value);
         k.grad_gate.row<T>(r)[c] = grad * k.x.row<T>(r)[c] * static_cast<T>(slope);
       }
   });

@@ -13,9 +13,10 @@ struct HeadQuery {
   const kernel::Attention& attention;
   AttentionSpan span;
   int head;
-  int64_t row;             ///< row of `query` and `out`
-  int64_t place;           ///< place of the query among the keys
-  int64_t first, visible;  ///< the keys of the span that it attends to: the first place, and how many
+  int64_t row;    ///< row of `query` and `out`
+  int64_t place;  ///< place of the query among the keys
+  int64_t first,
+      visible;  ///< the keys that it attends to: the place of the first in the span, and their number
 
   /// Returns the head's block of columns of queries and results.
   template <class T>
@@ -76,9 +77,9 @@ T score_scale(const kernel::Attention& attention) {
   return static_cast<T>(1 / std::sqrt(static_cast<double>(attention.query.cols / attention.heads)));
 }
 
-/// query key^T, or score_weight tanh(query + key).
+/// The score of a key before scaling: query key^T, or score_weight tanh(query + key).
 template <class T>
-T compare(const HeadQuery& q, int64_t at) {
+T unscaled_score(const HeadQuery& q, int64_t at) {
   const kernel::Attention& a = q.attention;
   const T *query = q.block<T>(a.query, q.row), *key = q.shared_block<T>(a.key, at);
   const int64_t d_k = a.query.cols / a.heads;
@@ -98,7 +99,7 @@ std::vector<T> scores(const HeadQuery& q) {
   const T scale = score_scale<T>(a);
   std::vector<T> result(q.visible);
   for (int64_t j = 0; j < q.visible; ++j) {
-    result[j] = compare<T>(q, q.first + j);
+    result[j] = unscaled_score<T>(q, q.first + j);
     if (a.distance_bias) result[j] = result[j] * scale + *q.bias<T>(a.distance_bias, q.first + j);
   }
   const T largest = result.empty() ? 0 : *std::max_element(result.begin(), result.end());
@@ -134,9 +135,10 @@ void attend(const HeadQuery& q) {
   }
 }
 
-/// Adds the gradients that follow from the gradient of the score of the key at a place, before scaling.
+/// Adds to the gradients of the query, of the key at place `at` and of score_weight, given the gradient of
+/// `unscaled_score`.
 template <class T>
-void compare_backwards(const HeadQuery& q, const kernel::AttentionGradient& g, int64_t at, T grad) {
+void unscaled_score_backwards(const HeadQuery& q, const kernel::AttentionGradient& g, int64_t at, T grad) {
   const kernel::Attention& a = q.attention;
   const int64_t d_k = a.query.cols / a.heads;
   const T *query = q.block<T>(a.query, q.row), *key = q.shared_block<T>(a.key, at);
@@ -176,7 +178,7 @@ void attend_backwards(const HeadQuery& q, const kernel::AttentionGradient& g) {
   for (int64_t j = 0; j < q.visible; ++j) {
     const T grad = static_cast<T>(weights[j] * (grad_weights[j] - mean));
     if (g.grad_distance_bias) *q.bias<T>(g.grad_distance_bias, q.first + j) += grad;
-    compare_backwards(q, g, q.first + j, score_scale<T>(a) * grad);
+    unscaled_score_backwards(q, g, q.first + j, score_scale<T>(a) * grad);
   }
 }
 

@@ -6,7 +6,7 @@
 namespace sixfold::reference {
 namespace {
 
-/// The share of the state before a token in its own state.
+/// The factor f of the previous state in the state of a token.
 template <class T>
 T kept_share(const kernel::LinearRecurrence& k, int64_t row, int64_t feature) {
   if (k.gate) return sigmoid(k.gate.row<T>(row)[feature]);
@@ -39,7 +39,7 @@ void compute(const kernel::LinearRecurrence& k) {
   });
 }
 
-/// `grad` is the gradient of the state of the token at hand, through its own output and through later states.
+/// `grad` is the gradient of the state of the current token, through its own output and through later states.
 void compute(const kernel::LinearRecurrenceGradient& g) {
   const kernel::LinearRecurrence& k = g.forward;
   with_type(g.grad_out.dtype, [&]<class T>(T) {

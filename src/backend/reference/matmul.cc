@@ -22,9 +22,9 @@ T finish(const Epilogue& epilogue, T sum, int64_t row, int64_t column) {
   return sum;
 }
 
-/// A row in int8: its scale, and its elements divided by the scale and rounded. 256 values are distributed
-/// evenly over the range of the row, which includes zero. If the step between two values would not be a normal
-/// number, the range is taken to be zero.
+/// Quantizes a row to int8: writes its elements, divided by the scale and rounded, to `rounded` and returns the
+/// scale. 256 values are distributed evenly over the range of the row, which includes zero. If the step between
+/// two values would not be a normal number, the range is taken to be zero.
 template <class T>
 T round_row(const T* x, int64_t k, std::vector<int>& rounded) {
   T low = 0, high = 0;

@@ -45,7 +45,7 @@ void compute(const kernel::Sgd& s) {
 
 namespace {
 
-/// Renews the second moments, and returns the elements of u before its root mean square is limited.
+/// Updates the second moments, and returns the elements of u before it is clipped.
 template <class T>
 std::vector<double> adafactor_updates(const kernel::Adafactor& a) {
   const int64_t rows = a.weight.rows, cols = a.weight.cols;
@@ -93,10 +93,10 @@ void compute(const kernel::Adafactor& a) {
     double rate = a.learning_rate;
     if (a.scale_parameter)
       rate *= std::max(a.smallest_scale, root_mean_square(a.weight.as<T>(), update.size()));
-    const double limited = std::max(1.0, root_mean_square(update.data(), update.size()) / a.clip_threshold);
+    const double clip = std::max(1.0, root_mean_square(update.data(), update.size()) / a.clip_threshold);
     for (size_t i = 0; i < update.size(); ++i) {
       T& w = a.weight.as<T>()[i];
-      double step = rate * update[i] / limited;
+      double step = rate * update[i] / clip;
       if (a.moment1) {
         T& m = a.moment1.as<T>()[i];
         m = static_cast<T>(a.beta1 * m + (1 - a.beta1) * step);

@@ -9,8 +9,8 @@ namespace sixfold::reference {
 
 void compute(const kernel::CrossEntropy& e) {
   const int64_t vocabulary = e.logits.cols;
-  // target probability that smoothing gives each id
-  const double each = e.smoothing / static_cast<double>(vocabulary);
+  // the target probability that smoothing gives each id
+  const double uniform = e.smoothing / static_cast<double>(vocabulary);
   with_type(e.logits.dtype, [&]<class T>(T) {
     for (int64_t r = 0; r < e.logits.rows; ++r) {
       T* logits = e.logits.row<T>(r);
@@ -18,10 +18,11 @@ void compute(const kernel::CrossEntropy& e) {
       const double weight = e.weights ? static_cast<double>(e.weights.data[r]) : 1;
       double loss = 0;
       for (int64_t id = 0; id < vocabulary; ++id) {
-        const double wanted = each + (id == e.targets.data[r] ? 1 - e.smoothing : 0);
+        const double target_probability = uniform + (id == e.targets.data[r] ? 1 - e.smoothing : 0);
         const double log_probability = logits[id] - logsumexp;
-        if (wanted > 0) loss -= wanted * log_probability;  // 0 * infinity would be NaN
-        if (e.gradient) logits[id] = static_cast<T>((std::exp(log_probability) - wanted) * e.scale * weight);
+        if (target_probability > 0) loss -= target_probability * log_probability;  // 0 * infinity would be NaN
+        if (e.gradient)
+          logits[id] = static_cast<T>((std::exp(log_probability) - target_probability) * e.scale * weight);
       }
       e.losses.as<T>()[r] = static_cast<T>(loss * weight);
     }
@@ -30,33 +31,34 @@ void compute(const kernel::CrossEntropy& e) {
 
 void compute(const kernel::RDrop& k) {
   const int64_t vocabulary = k.first.cols;
-  const double each = k.smoothing / static_cast<double>(vocabulary);
+  const double uniform = k.smoothing / static_cast<double>(vocabulary);
   with_type(k.first.dtype, [&]<class T>(T) {
     for (int64_t r = 0; r < k.first.rows; ++r) {
       T* rows[] = {k.first.row<T>(r), k.second.row<T>(r)};
       const double logsumexps[] = {log_sum_exp(rows[0], vocabulary), log_sum_exp(rows[1], vocabulary)};
       const double weight = k.weights ? static_cast<double>(k.weights.data[r]) : 1;
-      // of a row: log-probability of an id, and its difference from that by the other row
+      // The log-probability of an id by a row of logits, and its difference from that by the other row.
       const auto log_probability = [&](int row, int64_t id) { return rows[row][id] - logsumexps[row]; };
       const auto difference = [&](int row, int64_t id) {
         return log_probability(row, id) - log_probability(1 - row, id);
       };
       double loss = 0, divergences[] = {0, 0};  // KL(row || other row)
       for (int64_t id = 0; id < vocabulary; ++id) {
-        const double wanted = each + (id == k.targets.data[r] ? 1 - k.smoothing : 0);
+        const double target_probability = uniform + (id == k.targets.data[r] ? 1 - k.smoothing : 0);
         for (const int row : {0, 1}) {
-          loss -= wanted * log_probability(row, id);
+          loss -= target_probability * log_probability(row, id);
           divergences[row] += std::exp(log_probability(row, id)) * difference(row, id);
         }
       }
       loss += k.alpha / 2 * (divergences[0] + divergences[1]);
       k.losses.as<T>()[r] = static_cast<T>(loss * weight);
       for (int64_t id = 0; k.gradient && id < vocabulary; ++id) {
-        const double wanted = each + (id == k.targets.data[r] ? 1 - k.smoothing : 0);
+        const double target_probability = uniform + (id == k.targets.data[r] ? 1 - k.smoothing : 0);
         double gradients[2];
         for (const int row : {0, 1}) {
           const double p = std::exp(log_probability(row, id)), q = std::exp(log_probability(1 - row, id));
-          gradients[row] = p - wanted + k.alpha / 2 * (p * (difference(row, id) - divergences[row]) + p - q);
+          gradients[row] =
+              p - target_probability + k.alpha / 2 * (p * (difference(row, id) - divergences[row]) + p - q);
         }
         for (const int row : {0, 1}) rows[row][id] = static_cast<T>(gradients[row] * k.scale * weight);
       }
@@ -84,18 +86,18 @@ void compute(const kernel::Distillation& k) {
 }
 
 void compute(const kernel::LinkLoss& k) {
-  constexpr double least = 1e-9;
-  const int64_t keys = k.wanted.cols, heads = keys > 0 ? k.weights.cols / keys : 0;
+  constexpr double min_mean = 1e-9;
+  const int64_t keys = k.target_weights.cols, heads = keys > 0 ? k.weights.cols / keys : 0;
   with_type(k.weights.dtype, [&]<class T>(T) {
     for (int64_t r = 0; r < k.weights.rows; ++r) {
       double loss = 0;
       for (int64_t key = 0; key < keys; ++key) {
-        const auto wanted = static_cast<double>(k.wanted.row<T>(r)[key]);
+        const auto target_weight = static_cast<double>(k.target_weights.row<T>(r)[key]);
         double mean = 0;
-        for (int64_t h = 0; wanted != 0 && h < heads; ++h) mean += k.weights.row<T>(r)[h * keys + key];
-        mean = std::max(mean / static_cast<double>(heads), least);
-        if (wanted != 0) loss -= wanted * std::log(mean);
-        const double slope = -k.factor * k.scale * wanted / mean / static_cast<double>(heads);
+        for (int64_t h = 0; target_weight != 0 && h < heads; ++h) mean += k.weights.row<T>(r)[h * keys + key];
+        mean = std::max(mean / static_cast<double>(heads), min_mean);
+        if (target_weight != 0) loss -= target_weight * std::log(mean);
+        const double slope = -k.factor * k.scale * target_weight / mean / static_cast<double>(heads);
         for (int64_t h = 0; k.gradient && h < heads; ++h)
           k.gradient.row<T>(r)[h * keys + key] = static_cast<T>(slope);
       }

@@ -95,7 +95,7 @@ GenerationConfig exported_generation(const ModelConfig& c, int pad, int max_toke
   g.normalization = ScoreNormalization::length;
   g.finished_keeps_slot = false;
   g.length_factor = 0;  // `generate` has one limit for all sources: that of the longest one
-  g.length_offset = std::min(longest_output(c.generation, max_exported_source), max_tokens);
+  g.length_offset = std::min(max_output_length(c.generation, max_exported_source), max_tokens);
   g.max_new_tokens = 0;  // the limit is in length_offset
   if (g.at_longest == AtLongest::end_symbol) g.at_longest = AtLongest::certain_end;
   // The list is rebuilt from all tokens that are never generated. The end token is never suppressed.

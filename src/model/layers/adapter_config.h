@@ -7,24 +7,26 @@
 
 namespace sixfold {
 
-/// The adapters of low rank of a model's linear maps (Hu et al. 2021, "LoRA"). Only the folders of a run in
-/// training, and models that were stored apart from their base, have some.
+/// The low-rank adapters of a model's linear maps (Hu et al. 2021, "LoRA"). Only the folders of a training run,
+/// and models that are stored separately from their base, have adapters.
 struct AdapterConfig {
   int rank = 0;  ///< 0: there are none
   double alpha = 0;
   std::vector<std::string> projections;
   std::vector<std::string> trained = {};  ///< names of other weights that are trained, since the base has none
-  /// The folder that has the weights that a model lacks whose adapters are kept apart; else empty.
+  /// The folder of the base model, which has the other weights, if the adapters are stored separately; else
+  /// empty.
   std::string base = {};
-  std::string base_checksum = {};  ///< of the weights that the adapters were trained for
+  std::string base_checksum = {};  ///< checksum of the weights for which the adapters were trained
 
   double scale() const { return alpha / rank; }
-  /// Whether the linear map of this name has an adapter: one of `projections` is its name or the end of it,
-  /// from a dot on. Without `projections` each has one.
+  /// Whether the linear map of this name has an adapter: one of `projections` is its name or the last part of
+  /// it after a dot. If `projections` is empty, each linear map has one.
   bool adapts(const std::string& map) const {
     if (rank == 0 || projections.empty()) return rank > 0;
-    return std::ranges::any_of(
-        projections, [&](const std::string& wanted) { return map == wanted || map.ends_with("." + wanted); });
+    return std::ranges::any_of(projections, [&](const std::string& projection) {
+      return map == projection || map.ends_with("." + projection);
+    });
   }
 };
 

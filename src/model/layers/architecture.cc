@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/plural.h"
 
 namespace sixfold {
 

@@ -33,7 +33,7 @@ enum class Positions {
   none,
 };
 
-/// Where positions of a kind take effect.
+/// The way in which position encodings of a kind enter the model.
 enum class PositionEffect {
   sinusoids,      ///< vectors of sines and cosines, which are added to embeddings
   learned_table,  ///< learned vectors, which are added to embeddings
@@ -47,10 +47,11 @@ PositionEffect effect_of(Positions kind);
 /// How the wavelengths of rotary positions are changed for texts longer than those of an earlier training.
 enum class RotaryScalingKind {
   none,
-  linear,   ///< all are `factor` times as long (Chen et al. 2023)
-  llama3,   ///< short ones stay, long ones are `factor` times as long, between them it changes linearly
-  yarn,     ///< the same with another range between, and rotated features get larger (Peng et al. 2024)
-  factors,  ///< each has a factor of its own, as LongRoPE finds them (Ding et al. 2024)
+  linear,   ///< all are multiplied by `factor` (Chen et al. 2023)
+  llama3,   ///< long ones are multiplied by `factor`, short ones are unchanged; the factor changes linearly
+            ///< between
+  yarn,     ///< as llama3, with another range between, and rotated features are scaled (Peng et al. 2024)
+  factors,  ///< each is multiplied by another factor, as found by LongRoPE (Ding et al. 2024)
 };
 
 /// What happens at a position beyond the table of learned positions.
@@ -59,7 +60,7 @@ enum class BeyondPositions {
   error,  ///< the sentence is refused
 };
 
-/// What mixes the tokens of a sequence in a layer.
+/// The sub-layer that mixes the tokens of a sequence in a layer.
 enum class MixerKind {
   attention,             ///< self-attention, as in the paper
   restricted_attention,  ///< self-attention to `attention_window` neighbours on each side (section 4)
@@ -194,8 +195,8 @@ struct RotaryScaling {
   RotaryScalingKind kind = RotaryScalingKind::none;
   float factor = 1;
   int original_context = 0;  ///< number of tokens of a text in the earlier training, for llama3 and yarn
-  /// A wavelength of which the original context has fewer than `low` is long, one of which it has more than
-  /// `high` is short.
+  /// A wavelength is long if the original context has fewer than `low` periods of it, and short if it has more
+  /// than `high` periods.
   float low = 1, high = 4;
   bool whole_features = true;  ///< yarn's range begins and ends at a pair of features, and not between two
   float magnitude = 1;         ///< factor of all rotated features, for yarn and factors
@@ -258,7 +259,7 @@ struct Architecture {
   std::vector<ProcessStep> postprocess_top = {};  ///< on a stack's output; `add` adds the stack's input
   float norm_epsilon = 1e-5f;
   bool embedding_scale = true;  ///< multiply embeddings by sqrt(d_model)
-  int token_types = 0;          ///< rows of the table of the encoder that tells texts apart; 0: there is none
+  int token_types = 0;          ///< number of token types that the encoder embeds, as BERT does; 0: none
   bool output_bias = false;
   float output_scale = 1;  ///< factor of the decoder's states before the output projection
   float dropout = 0.1f;    ///< on outputs of sub-layers and on embedding + position (section 5.4)
@@ -399,12 +400,12 @@ bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step);
 /// of heads, or steps are not allowed where they stand.
 void validate(const Architecture& architecture);
 
-/// The settings that were changed although nothing in the architecture reads them, each with the reason:
-/// "kernel_size: no mixer is a convolution".
+/// The settings that differ from the defaults although no part of the architecture uses them, each with the
+/// reason: "kernel_size: no mixer is a convolution".
 std::vector<std::string> without_effect(const Architecture& architecture);
 
-/// Throws an input error that begins with `what` if a sentence of `tokens` tokens is longer than the table of
-/// learned positions and the architecture refuses that. `what`: "line 7".
+/// Throws an input error that begins with `what`, such as "line 7", if a sentence of `tokens` tokens is longer
+/// than the table of learned positions and `beyond_positions` does not allow that.
 void require_positions(const Architecture& architecture, int64_t tokens, const std::string& what);
 
 /// Throw an input error that begins with `where` if the model lacks the decoder, or one of both stacks.

@@ -43,7 +43,7 @@ Tensor MultiHeadAttention::operator()(const Tensor& x, const KeyValues& seen, At
   if (extras.query_norm) inputs.query = ops::norm(c.context, inputs.query, *extras.query_norm);
   if (extras.angles) inputs.query = ops::rotate(c.context, inputs.query, extras.angles, c.rows);
   if (c.observer && c.observer->wants(kind, c.layer))
-    c.observer->see(kind, c.layer, inputs, *seen.pattern, c.context);
+    c.observer->observe_attention(kind, c.layer, inputs, *seen.pattern, c.context);
   const Tensor heads =
       ops::attention(c.context, inputs, seen.pattern, c.context.dropout(dropout_, c.rows));  // [q, heads * d_v]
   return out_(heads, c.context);
@@ -67,13 +67,13 @@ SelfAttention::SelfAttention(const ParameterBuilder& make, const Architecture& a
   key_norm_ = norm("k_norm");
 }
 
-/// Keys are kept as they were normalized and rotated, since their positions do not change.
+/// Keys are stored after the norm and the rotation, since their positions do not change.
 Tensor SelfAttention::operator()(const Tensor& x, LayerContext& c) const {
-  KeyValues own = attention_.project(x, c.context);
-  if (key_norm_) own.keys = ops::norm(c.context, own.keys, *key_norm_);
-  const Tensor angles = angles_ ? angles_->at_least(c.rows.longest) : Tensor();
-  if (angles) own.keys = ops::rotate(c.context, own.keys, angles, c.rows);
-  const std::array parts{own.keys, own.values};
+  KeyValues projected = attention_.project(x, c.context);
+  if (key_norm_) projected.keys = ops::norm(c.context, projected.keys, *key_norm_);
+  const Tensor angles = angles_ ? angles_->for_length(c.rows.longest) : Tensor();
+  if (angles) projected.keys = ops::rotate(c.context, projected.keys, angles, c.rows);
+  const std::array parts{projected.keys, projected.values};
   const StateRows seen = c.state.append(c.layer, parts);
   return attention_(x, {seen.parts[0], seen.parts[1], seen.pattern}, c.kind, c,
                     {.query_norm = query_norm_ ? &*query_norm_ : nullptr,

@@ -10,8 +10,8 @@ namespace sixfold {
 
 /// Section 3.2.2: MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O with head_i = Attention(Q W_i^Q, K
 /// W_i^K, V W_i^V). The projections of all heads are stored side by side in one matrix each. d_k and d_v can be
-/// chosen independently of d_model. Heads of queries can share heads of keys and values, and the score can be
-/// another than the scaled product. The projections can be without biases.
+/// chosen independently of d_model. Heads of queries can share heads of keys and values, scores other than the
+/// scaled product are possible, and biases can be omitted.
 class MultiHeadAttention {
  public:
   /// Weights are named `name` within `make`'s scope.
@@ -21,10 +21,10 @@ class MultiHeadAttention {
   KeyValues project(const Tensor& x, Context& context) const;
   /// The widths of the keys and of the values of a token, all their heads together.
   const std::vector<int64_t>& widths() const { return widths_; }
-  /// What self-attention adds.
+  /// Options that only self-attention uses.
   struct Extras {
-    const ops::NormWeights* query_norm = nullptr;  ///< of the queries of each head, or null
-    Tensor angles = {};         ///< by which queries are rotated, or empty; see `ops::rotate`
+    const ops::NormWeights* query_norm = nullptr;  ///< norm of the queries of each head, or null
+    Tensor angles = {};         ///< angles by which queries are rotated, or empty; see `ops::rotate`
     Tensor distance_bias = {};  ///< see `ops::AttentionInputs`
     int window = kernel::Attention::everywhere;
   };

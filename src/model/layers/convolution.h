@@ -6,8 +6,8 @@
 namespace sixfold {
 
 /// A mixer that reads a window of `kernel_size` tokens: in a decoder the token and the tokens before it; in an
-/// encoder a window whose middle is the token. An even kernel reads one token more on the right than on the
-/// left. The state is the tokens before.
+/// encoder a window with the token in the middle. An even kernel reads one token more on the right than on the
+/// left. The state consists of the earlier tokens of the window.
 class WindowMixer : public Mixer {
  public:
   StateShape state() const override { return {.widths = {d_model_}, .retain = window_.left}; }

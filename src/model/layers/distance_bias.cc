@@ -27,8 +27,8 @@ int t5_bucket(int64_t distance, bool both_directions, int buckets, int64_t longe
   const int exact = buckets / 2;
   if (distance < exact) return first + static_cast<int>(distance);
   const double octaves = std::log(static_cast<double>(distance) / exact),
-               all = std::log(static_cast<double>(longest) / exact);
-  return first + std::min(buckets - 1, exact + static_cast<int>(octaves / all * (buckets - exact)));
+               max_octaves = std::log(static_cast<double>(longest) / exact);
+  return first + std::min(buckets - 1, exact + static_cast<int>(octaves / max_octaves * (buckets - exact)));
 }
 
 DistanceBias::DistanceBias(const ParameterBuilder& make, const Architecture& a, AttentionKind stack)
@@ -44,8 +44,8 @@ DistanceBias::DistanceBias(const ParameterBuilder& make, const Architecture& a, 
     learned_ = make.in("relative_attention_bias").table("weight", buckets_, heads_, ParameterUse::elementwise);
 }
 
-Tensor DistanceBias::at_least(int64_t keys, Context& context) const {
-  keys = std::max<int64_t>(keys, 1);  // of no tokens
+Tensor DistanceBias::for_length(int64_t keys, Context& context) const {
+  keys = std::max<int64_t>(keys, 1);  // so that the tensor has a row if there are no tokens
   if (effect_of(kind_) != PositionEffect::distance_bias) return {};
   return kind_ == Positions::t5 ? t5(keys, context) : alibi(keys);
 }
@@ -63,7 +63,7 @@ Tensor DistanceBias::alibi(int64_t keys) const {
   return constant_ = table;
 }
 
-/// Rows are looked up as those of an embedding, so that the gradient flows to the buckets.
+/// The rows are looked up by the embedding op, so that gradients flow to the buckets.
 Tensor DistanceBias::t5(int64_t keys, Context& context) const {
   std::vector<int32_t> ids;
   for (int64_t distance = 1 - keys; distance < keys; ++distance)

@@ -14,26 +14,27 @@ struct KeyValues {
   std::shared_ptr<const ops::AttentionPattern> pattern;
 };
 
-/// Sees what attention computes its weights from while a model runs. `ops::attention_weights` computes them by
-/// kernel calls of their own, so that observing does not change the bits of the model's results.
+/// Receives the inputs of attention while a model runs. An observer that needs the weights computes them by
+/// `ops::attention_weights`, in separate kernel calls, so that observing does not change the bits of the
+/// model's results.
 class AttentionObserver {
  public:
   virtual ~AttentionObserver() = default;
-  /// Whether it wants the weights of a layer.
+  /// Whether `observe_attention` should be called for a layer.
   virtual bool wants(AttentionKind kind, int layer) const = 0;
   /// Receives the inputs of a layer's attention.
-  virtual void see(AttentionKind kind, int layer, const ops::AttentionInputs& inputs,
-                   const ops::AttentionPattern& pattern, Context& context) = 0;
-  /// Receives the states of a stack, [tokens, d_model], in the backend's memory: layer 0 are those that its
-  /// first layer reads, n those that its layer n, counted from 1, gives. `kind`: encoder or decoder. They can
+  virtual void observe_attention(AttentionKind kind, int layer, const ops::AttentionInputs& inputs,
+                                 const ops::AttentionPattern& pattern, Context& context) = 0;
+  /// Receives states of a stack, [tokens, d_model], in the backend's memory: for `layer` 0 the input of its
+  /// first layer, for n the output of its nth layer, counted from 1. `kind`: encoder or decoder. The states can
   /// be overwritten after the call.
-  virtual void see_states(AttentionKind /*kind*/, int /*layer*/, const Tensor& /*states*/) {}
-  /// Whether it has received everything it wants. If so, a stack may skip its remaining layers, and its result
-  /// is then meaningless.
+  virtual void observe_states(AttentionKind /*kind*/, int /*layer*/, const Tensor& /*states*/) {}
+  /// Whether it has received everything that it needs. If so, a stack may skip its remaining layers, and its
+  /// result is then meaningless.
   virtual bool done() const { return false; }
 };
 
-/// The inputs of the layers of a stack in one call besides x. Valid during the call.
+/// The inputs of the layers of a stack besides x, in one call of the stack.
 struct LayerContext {
   Context& context;
   const TokenRows& rows;                   ///< of x

@@ -3,7 +3,7 @@
 namespace sixfold {
 namespace {
 
-/// Runs `ops::linear_recurrence` from the state before the new tokens, and keeps the states that follow.
+/// Runs `ops::linear_recurrence` from the state before the new tokens, and stores the new states.
 Tensor continue_recurrence(const Tensor& value, const Tensor& gate, LayerContext& c) {
   const StateRows before = c.state.before(c.layer);
   const Tensor rows = before.parts.empty() ? Tensor() : before.parts[0];

@@ -3,7 +3,8 @@
 #include "model/layers/linear.h"
 #include "model/layers/mixer.h"
 
-// Mixers for decoders whose state is one row: a decoded token costs the same at every position.
+// Mixers for decoders whose state is one row. Therefore the cost of decoding a token does not grow with its
+// position.
 
 namespace sixfold {
 

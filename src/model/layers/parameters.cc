@@ -41,7 +41,7 @@ std::vector<double> initial_values(int64_t rows, int64_t cols, Initial initial, 
 
 }  // namespace
 
-struct ParameterBuilder::Made {
+struct ParameterBuilder::Created {
   std::shared_ptr<Backend> backend;
   std::shared_ptr<Memory> memory;
   DType dtype;
@@ -53,7 +53,8 @@ struct ParameterBuilder::Made {
 
 ParameterBuilder::ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed,
                                    AdapterConfig adapters)
-    : made_(new Made{backend, lasting_memory(backend), dtype, seed, std::move(adapters), {}, {}, {}, {}}) {}
+    : created_(
+          new Created{backend, lasting_memory(backend), dtype, seed, std::move(adapters), {}, {}, {}, {}}) {}
 
 ParameterBuilder ParameterBuilder::in(const std::string& name) const {
   ParameterBuilder place = *this;
@@ -67,9 +68,9 @@ ParameterBuilder ParameterBuilder::of(ModelPart part) const {
   return place;
 }
 
-const std::shared_ptr<Backend>& ParameterBuilder::backend() const { return made_->backend; }
+const std::shared_ptr<Backend>& ParameterBuilder::backend() const { return created_->backend; }
 
-DType ParameterBuilder::dtype() const { return made_->dtype; }
+DType ParameterBuilder::dtype() const { return created_->dtype; }
 
 Tensor ParameterBuilder::matrix(const std::string& name, int64_t out, int64_t in, Initial initial) {
   return make(name, {out, in}, initial, ParameterUse::product);
@@ -88,61 +89,63 @@ Tensor ParameterBuilder::vector(const std::string& name, int64_t n, Initial init
 }
 
 Tensor ParameterBuilder::buffer(const std::string& name, int64_t n, Initial initial) {
-  Tensor tensor(made_->memory, 1, n, made_->dtype);
-  if (made_->seed) tensor.copy_from(*made_->backend, initial_values(1, n, initial, RandomStream(0, 0)));
-  made_->buffers.push_back({prefix_ + name, tensor, {n}, ParameterUse::elementwise, part_});
+  Tensor tensor(created_->memory, 1, n, created_->dtype);
+  if (created_->seed) tensor.copy_from(*created_->backend, initial_values(1, n, initial, RandomStream(0, 0)));
+  created_->buffers.push_back({prefix_ + name, tensor, {n}, ParameterUse::elementwise, part_});
   return tensor;
 }
 
 ops::Adapter ParameterBuilder::adapter(int64_t out, int64_t in) const {
   if (part_ != ModelPart::encoder && part_ != ModelPart::decoder) return {};
   const std::string map = prefix_.substr(0, prefix_.size() - 1);
-  made_->maps.insert(map);
-  if (!made_->adapter_config.adapts(map)) return {};
-  const int64_t rank = made_->adapter_config.rank;
+  created_->maps.insert(map);
+  if (!created_->adapter_config.adapts(map)) return {};
+  const int64_t rank = created_->adapter_config.rank;
   const auto add = [&](const char* name, int64_t rows, int64_t cols, Initial initial) {
-    Tensor tensor(made_->memory, rows, cols, made_->dtype);
-    const RandomStream random(made_->seed.value_or(0), (uint64_t{1} << 32) + made_->adapters.size());
-    if (made_->seed) tensor.copy_from(*made_->backend, initial_values(rows, cols, initial, random));
+    Tensor tensor(created_->memory, rows, cols, created_->dtype);
+    const RandomStream random(created_->seed.value_or(0), (uint64_t{1} << 32) + created_->adapters.size());
+    if (created_->seed) tensor.copy_from(*created_->backend, initial_values(rows, cols, initial, random));
     tensor.set_requires_grad(true);
-    made_->adapters.push_back({prefix_ + name, tensor, {rows, cols}, ParameterUse::product, part_, true});
+    created_->adapters.push_back({prefix_ + name, tensor, {rows, cols}, ParameterUse::product, part_, true});
     return tensor;
   };
-  // Of the paper: a Gaussian for `down`, here of variance 1 / in, and zeros for `up`.
+  // The initial values are those of the LoRA paper, section 4.1: Gaussian for `down` (here of variance 1 / in),
+  // and zeros for `up`.
   return {.down = add("lora_A.weight", rank, in, Initial::embedding),
           .up = add("lora_B.weight", out, rank, Initial::zeros),
-          .scale = made_->adapter_config.scale()};
+          .scale = created_->adapter_config.scale()};
 }
 
 Tensor ParameterBuilder::make(const std::string& name, std::vector<int64_t> shape, Initial initial,
                               ParameterUse use) {
   const int64_t rows = shape.size() == 1 ? 1 : shape[0], cols = shape.back();
-  Tensor tensor(made_->memory, rows, cols, made_->dtype);
-  if (made_->seed) {
-    const RandomStream random(*made_->seed, made_->parameters.size());
-    tensor.copy_from(*made_->backend, initial_values(rows, cols, initial, random));
+  Tensor tensor(created_->memory, rows, cols, created_->dtype);
+  if (created_->seed) {
+    const RandomStream random(*created_->seed, created_->parameters.size());
+    tensor.copy_from(*created_->backend, initial_values(rows, cols, initial, random));
   }
   tensor.set_requires_grad(true);
-  made_->parameters.push_back({prefix_ + name, tensor, std::move(shape), use, part_});
+  created_->parameters.push_back({prefix_ + name, tensor, std::move(shape), use, part_});
   return tensor;
 }
 
 std::vector<Parameter> ParameterBuilder::take_parameters() {
-  const AdapterConfig& config = made_->adapter_config;
-  for (const std::string& wanted : config.rank > 0 ? config.projections : std::vector<std::string>()) {
-    AdapterConfig one{.rank = 1, .projections = {wanted}};
-    if (std::ranges::any_of(made_->maps, [&](const std::string& map) { return one.adapts(map); })) continue;
+  const AdapterConfig& config = created_->adapter_config;
+  for (const std::string& projection : config.rank > 0 ? config.projections : std::vector<std::string>()) {
+    AdapterConfig single{.rank = 1, .projections = {projection}};
+    if (std::ranges::any_of(created_->maps, [&](const std::string& map) { return single.adapts(map); }))
+      continue;
     std::set<std::string> names;
-    for (const std::string& map : made_->maps) names.insert(map.substr(map.rfind('.') + 1));
+    for (const std::string& map : created_->maps) names.insert(map.substr(map.rfind('.') + 1));
     throw_input_error("start.lora_projections: '{}' is not a linear map of the model's layers; there are {}",
-                      wanted, join(std::vector<std::string>(names.begin(), names.end())));
+                      projection, join(std::vector<std::string>(names.begin(), names.end())));
   }
-  std::vector<Parameter> all = std::move(made_->parameters);
-  all.insert(all.end(), made_->adapters.begin(), made_->adapters.end());
-  made_->adapters.clear();
+  std::vector<Parameter> all = std::move(created_->parameters);
+  all.insert(all.end(), created_->adapters.begin(), created_->adapters.end());
+  created_->adapters.clear();
   return all;
 }
 
-std::vector<Parameter> ParameterBuilder::take_buffers() { return std::move(made_->buffers); }
+std::vector<Parameter> ParameterBuilder::take_buffers() { return std::move(created_->buffers); }
 
 }  // namespace sixfold

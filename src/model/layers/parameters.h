@@ -57,14 +57,14 @@ enum class Initial {
   /// post-norm models more stable.
   projection,
   embedding,  ///< normal with variance 1 / d_model; unit variance after scaling by sqrt(d_model)
-  filter,     ///< uniform in +-sqrt(3 / size): Xavier's for `size` inputs and outputs of each feature
+  filter,     ///< uniform in +-sqrt(3 / size): `xavier` for `size` inputs and `size` outputs of each feature
   ones,
   zeros,
 };
 
-/// Creates the weights of a model. A builder stands for a scope in the model: a prefix of names, and a part.
-/// Builders derived from one another add to the same list. The initial value of a weight depends only on the
-/// seed and on its number in the order of creation. For one thread at a time.
+/// Creates the weights of a model. A builder represents a scope in the model: a prefix of names, and a part.
+/// Builders that are derived from one another add to the same list. The initial values of a weight depend only
+/// on the seed and on its number in the order of creation. For one thread at a time.
 class ParameterBuilder {
  public:
   /// Without a seed the weights are not initialised.
@@ -84,28 +84,29 @@ class ParameterBuilder {
   Tensor filters(const std::string& name, int64_t size, int64_t d_model);
   /// Creates a vector, [1, n]; its shape in a file is [n].
   Tensor vector(const std::string& name, int64_t n, Initial initial);
-  /// Creates a buffer of ones or zeros, [1, n], whose shape in a file is [n]. It does not count in the order of
+  /// Creates a buffer of ones or zeros, [1, n], whose shape in a file is [n]. It does not change the numbers of
   /// the weights.
   Tensor buffer(const std::string& name, int64_t n, Initial initial);
 
   const std::shared_ptr<Backend>& backend() const;
   DType dtype() const;
 
-  /// Creates the adapter of the linear map that this scope is, in a layer, if the model has one: `down` random,
-  /// and `up` zero, so that it changes nothing yet. Adapters do not count in the order of the weights.
+  /// Creates the adapter of the linear map whose scope this is, or returns an empty one if the config specifies
+  /// none for it. `down` is random and `up` is zero, so that it changes nothing yet. Adapters do not change the
+  /// numbers of the weights.
   ops::Adapter adapter(int64_t out, int64_t in) const;
 
-  /// All weights created so far, in the order of creation, those of adapters last. Throws an input error for
-  /// names of projections that the model does not have.
+  /// Returns all weights created so far, in the order of creation, those of adapters last. Throws an input
+  /// error for names of projections that the model does not have.
   std::vector<Parameter> take_parameters();
-  /// All buffers created so far, in the order of creation.
+  /// Returns all buffers created so far, in the order of creation.
   std::vector<Parameter> take_buffers();
 
  private:
-  struct Made;
+  struct Created;
   Tensor make(const std::string& name, std::vector<int64_t> shape, Initial initial, ParameterUse use);
 
-  std::shared_ptr<Made> made_;
+  std::shared_ptr<Created> created_;
   std::string prefix_;
   ModelPart part_ = ModelPart::embeddings;
 };

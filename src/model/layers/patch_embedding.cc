@@ -10,18 +10,18 @@ namespace {
 
 constexpr int pixel_values = 256;
 
-/// What the map reads for each pixel value of each channel, [channels, pixel_values].
+/// The normalized value of each pixel value of each channel, [channels, pixel_values].
 std::vector<float> scaled_pixels(const ImageInput& input) {
   std::vector<float> scaled;
   for (int channel = 0; channel < input.channels; ++channel) {
-    const auto of = [&](const std::vector<float>& all) {
+    const auto of_channel = [&](const std::vector<float>& all) {
       return all[all.size() == 1 ? 0 : static_cast<size_t>(channel)];
     };
-    const float mean = of(input.mean), std = of(input.std);
-    const bool usual = mean == 0.5f && std == 0.5f;  // -1 to 1
+    const float mean = of_channel(input.mean), std = of_channel(input.std);
+    const bool centered = mean == 0.5f && std == 0.5f;  // -1 to 1
     for (int value = 0; value < pixel_values; ++value) {
       const auto x = static_cast<float>(value);
-      scaled.push_back(usual ? x / 127.5f - 1.0f : (x / 255.0f - mean) / std);
+      scaled.push_back(centered ? x / 127.5f - 1.0f : (x / 255.0f - mean) / std);
     }
   }
   return scaled;

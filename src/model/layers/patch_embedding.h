@@ -13,10 +13,11 @@ struct ImageInput {
   int channels = 1;
   int patch = 4;   ///< pixels on a side of a square
   int stride = 0;  ///< pixels from one square to the next; 0: `patch`
-  /// A learned row stands before the patches, whose state can stand for the image (Dosovitskiy et al. 2021).
+  /// Put a learned row, the class token, before the patches. Its state can represent the image (Dosovitskiy et
+  /// al. 2021).
   bool class_token = false;
-  /// The map of a patch reads (x - mean) / std of each pixel value x from 0 to 1. One number for all channels,
-  /// or one for each.
+  /// Pixel values x from 0 to 1 are normalized to (x - mean) / std. One number for all channels, or one for
+  /// each.
   std::vector<float> mean = {0.5f}, std = {0.5f};
 
   int step() const { return stride ? stride : patch; }
@@ -49,12 +50,12 @@ inline void visit(OptionVisitor& v, ImageInput& o) {
   visit_patches(v, o);
 }
 
-/// Throws an input error that names the key unless patches cover the images exactly, and mean and std are those
-/// of all channels. For models that read images.
+/// Throws an input error that names the key unless patches cover the images exactly, and mean and std have one
+/// number or one for each channel. For models that read images.
 void validate(const ImageInput& input);
 
-/// Patches of images become vectors by a linear map, and stand behind the class token if there is one
-/// (Dosovitskiy et al. 2021). Const members may be called from several threads.
+/// The patch embedding of images (Dosovitskiy et al. 2021): a linear map of each patch, after the class token
+/// if there is one. Const members may be called from several threads.
 class PatchEmbedding {
  public:
   /// Weights are named within `make`'s scope.
@@ -69,7 +70,7 @@ class PatchEmbedding {
 
   int width_;
   DType dtype_;
-  std::vector<float> scaled_;  // of the pixel values 0 to 255 of each channel
+  std::vector<float> scaled_;  // normalized values of the pixel values 0 to 255, for each channel
   Linear map_;
   Tensor class_token_;  // [1, d_model]; empty if there is none
 };

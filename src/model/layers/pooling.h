@@ -8,7 +8,7 @@
 
 namespace sixfold {
 
-/// How the states of a sequence become one.
+/// How the states of a sequence are combined into one.
 enum class Pooling {
   first,      ///< the state of the first token, as BERT does (Devlin et al. 2019)
   mean,       ///< their mean

@@ -9,10 +9,10 @@
 namespace sixfold {
 
 double sinusoidal_position(int64_t position, int64_t feature, int64_t d_model, Positions kind) {
-  const bool by_turns = kind == Positions::sinusoidal;
-  const int64_t sines = by_turns ? 0 : (d_model + 1) / 2;
-  const bool sine = by_turns ? feature % 2 == 0 : feature < sines;
-  const int64_t wave = by_turns ? feature / 2 : feature - (sine ? 0 : sines);
+  const bool interleaved = kind == Positions::sinusoidal;
+  const int64_t sines = interleaved ? 0 : (d_model + 1) / 2;
+  const bool sine = interleaved ? feature % 2 == 0 : feature < sines;
+  const int64_t wave = interleaved ? feature / 2 : feature - (sine ? 0 : sines);
   const int64_t waves = d_model / 2;
   const double exponent = kind == Positions::sinusoidal_marian
                               ? static_cast<double>(wave) / std::max(1.0, static_cast<double>(waves - 1))
@@ -31,9 +31,9 @@ PositionFormula sinusoids(const Architecture& a) {
 
 namespace {
 
-/// The share of the lengthening that a wavelength gets: 0 for short ones, 1 for long ones. `wave` is the number
-/// of positions in which the pair of features turns by the angle 1.
-double lengthened(const Architecture& a, double wave, int64_t pair) {
+/// How much of the scaling applies to a wavelength: 0 (nothing) for short ones, 1 for long ones. `wave` is the
+/// number of positions in which the pair of features is rotated by the angle 1.
+double scaling_share(const Architecture& a, double wave, int64_t pair) {
   const RotaryScaling& s = a.rotary_scaling;
   const double context = s.original_context;
   if (s.kind == RotaryScalingKind::linear) return 1;
@@ -41,7 +41,8 @@ double lengthened(const Architecture& a, double wave, int64_t pair) {
     const double turns = context / (wave * 2 * std::numbers::pi);
     return std::clamp((s.high - turns) / (s.high - s.low), 0.0, 1.0);
   }
-  // Of yarn it is linear in the number of the pair, between the pairs that turn `high` and `low` times.
+  // For yarn it is linear in the number of the pair, between the pairs that turn `high` and `low` times in the
+  // original context.
   const int width = a.rotated_features();
   const auto pair_that_turns = [&](double turns) {
     return width * std::log(context / (turns * 2 * std::numbers::pi)) / (2 * std::log(double{a.rotary_base}));
@@ -59,7 +60,7 @@ double rotary_wave(const Architecture& a, int64_t pair) {
   if (a.rotary_scaling.kind == RotaryScalingKind::none) return wave;
   if (a.rotary_scaling.kind == RotaryScalingKind::factors)
     return wave * a.rotary_scaling.factors[static_cast<size_t>(pair)];
-  const double share = lengthened(a, wave, pair);
+  const double share = scaling_share(a, wave, pair);
   return wave / (1 - share + share / a.rotary_scaling.factor);
 }
 
@@ -69,8 +70,8 @@ PositionFormula rotary_angles(const Architecture& a) {
   std::vector<double> waves;
   for (int64_t pair = 0; pair < a.rotated_features() / 2; ++pair) waves.push_back(rotary_wave(a, pair));
   const RotaryScalingKind kind = a.rotary_scaling.kind;
-  const bool is_larger = kind == RotaryScalingKind::yarn || kind == RotaryScalingKind::factors;
-  const double magnitude = is_larger ? a.rotary_scaling.magnitude : 1;
+  const bool scales_features = kind == RotaryScalingKind::yarn || kind == RotaryScalingKind::factors;
+  const double magnitude = scales_features ? a.rotary_scaling.magnitude : 1;
   return [waves, magnitude](int64_t position, int64_t feature) {
     const auto pair = static_cast<size_t>(feature / 2);
     const bool sine = feature % 2 == 0;
@@ -84,7 +85,7 @@ PositionTable::PositionTable(std::shared_ptr<Backend> backend, DType dtype, int6
                              PositionFormula formula)
     : backend_(std::move(backend)), dtype_(dtype), width_(width), formula_(std::move(formula)) {}
 
-Tensor PositionTable::at_least(int64_t length) const {
+Tensor PositionTable::for_length(int64_t length) const {
   std::lock_guard lock(mutex_);
   if (table_ && table_.rows() >= length) return table_;
   const int64_t rows = std::max<int64_t>(256, length + length / 2);

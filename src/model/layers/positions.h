@@ -7,8 +7,8 @@
 
 namespace sixfold {
 
-/// Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos of the same angle. `kind`
-/// must be a sinusoidal kind.
+/// Sinusoidal positions (section 3.5): PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos of
+/// the same angle. `kind` must be a sinusoidal kind.
 double sinusoidal_position(int64_t position, int64_t feature, int64_t d_model,
                            Positions kind = Positions::sinusoidal);
 
@@ -25,13 +25,13 @@ PositionFormula sinusoids(const Architecture& a);
 /// in features 2i + 1. Features beyond `rotary_features` have the angle 0.
 PositionFormula rotary_angles(const Architecture& a);
 
-/// A table of positions, computed by a formula. It grows to the longest sentence so far. Safe to share between
-/// threads.
+/// A table of positions that is computed by a formula. It grows to the length of the longest sentence so far.
+/// Safe to share between threads.
 class PositionTable {
  public:
   PositionTable(std::shared_ptr<Backend> backend, DType dtype, int64_t width, PositionFormula formula);
   /// Returns a table [rows, width] with rows >= length.
-  Tensor at_least(int64_t length) const;
+  Tensor for_length(int64_t length) const;
 
  private:
   std::shared_ptr<Backend> backend_;

@@ -108,14 +108,15 @@ ops::AttentionInputs BahdanauMixer::inputs(const Tensor& states, const KeyValues
 /// The steps of a batch, and the source tokens that each sequence attends to.
 struct BahdanauMixer::Steps {
   std::shared_ptr<const ops::TimeSteps> time;
-  std::vector<AttentionSpan> sources;  ///< of each sequence, in the order of `time`; only the keys
+  std::vector<AttentionSpan> sources;  ///< for each sequence, in the order of `time`; only the keys are used
   const KeyValues& memory;
-  std::vector<Tensor> states_before;  ///< of each step
+  std::vector<Tensor> states_before;  ///< the states before each step
 
   Steps(LayerContext& c)
       : time(ops::time_steps(c.context, c.rows.ragged, false)), memory(c.memory[static_cast<size_t>(c.layer)]) {
     const std::vector<AttentionSpan>& spans = memory.pattern->spans;
-    std::vector<size_t> span_of;  // by sequence: its own, or one that the hypotheses of a request share
+    std::vector<size_t>
+        span_of;  // for each sequence the index of its span, which hypotheses of a request share
     for (int i = 0; i < c.rows.ragged.sequences(); ++i) {
       size_t span = i == 0 ? 0 : span_of.back();
       if (std::ssize(spans) == c.rows.ragged.sequences()) span = static_cast<size_t>(i);
@@ -150,17 +151,18 @@ Tensor BahdanauMixer::operator()(const Tensor& x, LayerContext& c) const {
   std::vector<Tensor> states;
   for (size_t t = 0; t < time.steps(); ++t) {
     const int64_t count = time.count(t);
-    // Also where no sequence has ended, so that gradients are added in an order that depends on none of them.
+    // This is done even if no sequence has ended, so that the order in which gradients are added does not
+    // depend on the lengths of the sequences.
     if (t > 0 || state.rows() > count) state = ops::slice_rows(context, state, 0, count);
     steps.states_before.push_back(state);
-    const Tensor found =
+    const Tensor attended =
         ops::attention(context, inputs(state, steps.memory, context), steps.pattern(t, context));
     const Tensor sum = ops::add(context, ops::slice_rows(context, gates, time.begin[t], count),
-                                ops::linear(context, found, context_weight_, {}));
-    auto one = std::make_shared<ops::TimeSteps>();
-    one->begin.push_back(count);
-    one->sequences = count;
-    state = cell_.run(sum, state, {}, one, context).state;
+                                ops::linear(context, attended, context_weight_, {}));
+    auto single_step = std::make_shared<ops::TimeSteps>();
+    single_step->begin.push_back(count);
+    single_step->sequences = count;
+    state = cell_.run(sum, state, {}, single_step, context).state;
     states.push_back(state);
   }
   if (states.empty()) return context.tensor(0, width_, x.dtype());
@@ -173,8 +175,8 @@ Tensor BahdanauMixer::operator()(const Tensor& x, LayerContext& c) const {
 void BahdanauMixer::observe(const Steps& steps, LayerContext& c) const {
   const Tensor before = ops::gather_rows(c.context, ops::join_rows(c.context, steps.states_before),
                                          steps.time->to_packed, steps.time->from_packed);
-  c.observer->see(AttentionKind::cross, c.layer, inputs(before, steps.memory, c.context), *steps.memory.pattern,
-                  c.context);
+  c.observer->observe_attention(AttentionKind::cross, c.layer, inputs(before, steps.memory, c.context),
+                                *steps.memory.pattern, c.context);
 }
 
 }  // namespace sixfold

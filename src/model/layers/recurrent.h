@@ -17,7 +17,7 @@ class Recurrence {
   /// The products of the inputs x [n, in] for all gates: [n, gates * d].
   Tensor input(const Tensor& x, Context& context) const { return input_(x, context); }
   /// Runs the cell through `steps`. `gates`, in the order of the batch, is overwritten. `state` and `memory`:
-  /// the states before, or empty.
+  /// the initial states, or empty.
   ops::RecurrentOutputs run(const Tensor& gates, const Tensor& state, const Tensor& memory,
                             std::shared_ptr<const ops::TimeSteps> steps, Context& context) const;
 
@@ -49,8 +49,9 @@ class RecurrentMixer final : public Mixer {
 };
 
 /// The decoder of Bahdanau et al. (2015): before each step the state attends to the encoder's output, and the
-/// cell (GRU) reads what it found: c_t = Attention(h_{t-1}, memory), h_t = GRU([x_t; c_t], h_{t-1}). The score
-/// is v tanh(q + k). The steps of a sentence follow one another, but those of all sentences go together.
+/// cell (GRU) reads the result: c_t = Attention(h_{t-1}, memory), h_t = GRU([x_t; c_t], h_{t-1}). The score is
+/// v tanh(q + k). The steps of a sentence are computed one after the other, but a step is computed for all
+/// sentences together.
 class BahdanauMixer final : public Mixer {
  public:
   BahdanauMixer(const ParameterBuilder& make, const Architecture& a);
@@ -70,7 +71,7 @@ class BahdanauMixer final : public Mixer {
   Recurrence cell_;
   Linear query_, key_, value_;
   Tensor score_weight_;    // [1, heads * d_k]
-  Tensor context_weight_;  // [3 d, heads * d_v]: from what attention found to the gates
+  Tensor context_weight_;  // [3 d, heads * d_v]: from the output of attention to the gates
 };
 
 }  // namespace sixfold

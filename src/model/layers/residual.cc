@@ -37,36 +37,36 @@ ProcessSequence::ProcessSequence(ParameterBuilder make, std::vector<ProcessStep>
   throw_unknown("norm", a.norm);
 }
 
-/// A batch norm that is frozen is the function that it is in decoding, as its weights do not change either.
+/// A batch norm whose weights are frozen uses the running averages in training, too, as it does in decoding.
 Tensor ProcessSequence::normalize(const Tensor& x, Context& context) const {
   if (!batch_norm_) return ops::norm(context, x, norm_);
   const bool trains = context.recording() && batch_norm_->weight.requires_grad();
   return ops::batch_norm(context, x, *batch_norm_, trains ? ops::Statistics::batch : ops::Statistics::running);
 }
 
-/// A dropout is applied by the op of the next step, and an `add` by the op of a norm that follows it: one fused
-/// op computes all three. A batch norm has to read all rows first, and stands alone.
+/// The op of the next step applies a dropout, and the op of a norm computes an `add` before it: one fused op
+/// computes all three. A batch norm must read all rows first, so that it is a separate op.
 Tensor ProcessSequence::operator()(Tensor y, const Tensor& residual, LayerContext& c) const {
   Context& context = c.context;
-  Dropped now{std::move(y), {}};
+  PendingDropout pending{std::move(y), {}};
   for (size_t i = 0; i < steps_.size(); ++i) {
     switch (steps_[i]) {
       case ProcessStep::dropout:
-        now.dropout = context.dropout(dropout_, c.rows);
+        pending.dropout = context.dropout(dropout_, c.rows);
         continue;
       case ProcessStep::norm:
-        now.x = normalize(ops::dropout(context, now), context);
+        pending.x = normalize(ops::dropout(context, pending), context);
         break;
       case ProcessStep::add:
         if (i + 1 < steps_.size() && steps_[i + 1] == ProcessStep::norm && !batch_norm_)
-          now.x = ops::residual_norm(context, residual, now, norm_), ++i;
+          pending.x = ops::residual_norm(context, residual, pending, norm_), ++i;
         else
-          now.x = ops::add(context, residual, ops::dropout(context, now));
+          pending.x = ops::add(context, residual, ops::dropout(context, pending));
         break;
     }
-    now.dropout = {};
+    pending.dropout = {};
   }
-  return ops::dropout(context, now);
+  return ops::dropout(context, pending);
 }
 
 }  // namespace sixfold

@@ -31,7 +31,7 @@ class ProcessSequence {
 /// embedding op applies.
 std::vector<ProcessStep> process_after_embedding(const Architecture& a);
 
-/// Section 3.1: the residual connection around each sub-layer. The paper's is "Add & Norm" of figure 1,
+/// The residual connection around each sub-layer (section 3.1). In the paper it is "Add & Norm" of figure 1,
 /// LayerNorm(x + dropout(sublayer(x))). In a pre-norm model it is x + dropout(sublayer(LayerNorm(x))).
 class Residual {
  public:

@@ -3,12 +3,12 @@
 namespace sixfold {
 
 StateRows WholeSequences::before(int) {
-  if (!nothing_) {
+  if (!empty_pattern_) {
     std::vector<AttentionSpan> spans;
     for (int i = 0; i < rows_.sequences(); ++i) spans.push_back({rows_.begin(i), rows_.length(i), 0, 0});
-    nothing_ = ops::attention_pattern(context_, std::move(spans), /*causal=*/false);
+    empty_pattern_ = ops::attention_pattern(context_, std::move(spans), /*causal=*/false);
   }
-  return {{}, nothing_};
+  return {{}, empty_pattern_};
 }
 
 }  // namespace sixfold

@@ -57,7 +57,7 @@ class WholeSequences final : public SequenceState {
  private:
   const Ragged& rows_;
   Context& context_;
-  std::shared_ptr<const ops::AttentionPattern> pattern_, nothing_;
+  std::shared_ptr<const ops::AttentionPattern> pattern_, empty_pattern_;
 };
 
 }  // namespace sixfold

@@ -24,7 +24,7 @@ Tensor TokenEmbedding::operator()(const Tensor& table, std::span<const int32_t> 
   if (effect == PositionEffect::learned_table || effect == PositionEffect::feature || tables_.types)
     return positioned(ops::embed(context, {table, {}, scale_}, token_ids, rows), rows, tokens, context);
   const Dropout dropout = dropout_ > 0 ? context.dropout(dropout_, rows) : Dropout();
-  const Tensor positions = sinusoids_ ? sinusoids_->at_least(rows.longest) : Tensor();
+  const Tensor positions = sinusoids_ ? sinusoids_->for_length(rows.longest) : Tensor();
   return ops::embed(context, {table, positions, scale_}, token_ids, rows, dropout);
 }
 
@@ -43,12 +43,12 @@ Tensor TokenEmbedding::positioned(Tensor x, const TokenRows& rows, const PerToke
   };
   switch (effect_of(architecture_.positions)) {
     case PositionEffect::sinusoids:
-      return embedded(sinusoids_->at_least(rows.longest));
+      return embedded(sinusoids_->for_length(rows.longest));
     case PositionEffect::learned_table:
       return embedded(tables_.positions);
     case PositionEffect::feature: {
-      const Tensor of = needs_lengths() ? context.indices(tokens.lengths) : Tensor();
-      return ops::dropout(context, {ops::position_feature(context, x, rows, of), dropout});
+      const Tensor lengths = needs_lengths() ? context.indices(tokens.lengths) : Tensor();
+      return ops::dropout(context, {ops::position_feature(context, x, rows, lengths), dropout});
     }
     case PositionEffect::rotation:
     case PositionEffect::distance_bias:

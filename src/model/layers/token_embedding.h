@@ -9,9 +9,9 @@
 
 namespace sixfold {
 
-/// Sections 3.4 and 3.5: token ids become vectors, to which their positions are added in the way that the
-/// architecture specifies. Positions that are not added to embeddings (rotary, ALiBi, T5's) leave the vectors
-/// as they are. Const members may be called from several threads.
+/// The embedding of tokens with their positions (sections 3.4 and 3.5). The architecture specifies how
+/// positions are added; those that are not added to embeddings (rotary, ALiBi, T5) do not change the vectors.
+/// Const members may be called from several threads.
 class TokenEmbedding {
  public:
   /// The weights of what is added to embeddings; empty where the architecture does not have it.
@@ -21,9 +21,9 @@ class TokenEmbedding {
   };
   TokenEmbedding(const ParameterBuilder& make, const Architecture& a, Tables tables);
 
-  /// What the embedding of a token depends on besides its id and position.
+  /// Inputs of the embedding of each token besides its id and position.
   struct PerToken {
-    std::span<const int32_t> lengths = {};  ///< that its relative index refers to
+    std::span<const int32_t> lengths = {};  ///< lengths by which positions are divided for a relative index
     std::span<const int32_t> types = {};    ///< rows of the table of token types; empty: all 0
   };
   /// Whether the call needs `lengths`.

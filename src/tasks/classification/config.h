@@ -65,7 +65,7 @@ inline void visit(OptionVisitor& v, ClassifierOptions& o) {
 
 /// The head of a classifier of these labels.
 inline HeadConfig class_head(const std::vector<std::string>& labels, const ClassifierOptions& options) {
-  return {HeadKind::classes, static_cast<int>(labels.size()), options.pooling, options.dense,
+  return {OutputHead::classes, static_cast<int>(labels.size()), options.pooling, options.dense,
           options.activation};
 }
 

@@ -13,9 +13,9 @@ namespace sixfold {
 /// What config.json says of a classifier of texts or of images besides its network.
 struct ClassificationSettings {
   static constexpr std::string_view task = "classification", task_on_images = "image_classification";
-  static constexpr TaskNetwork network{.task = task, .decoder = false, .head = HeadKind::classes};
+  static constexpr TaskNetwork network{.task = task, .decoder = false, .head = OutputHead::classes};
   static constexpr TaskNetwork network_on_images{
-      .task = task_on_images, .decoder = false, .images = true, .head = HeadKind::classes};
+      .task = task_on_images, .decoder = false, .images = true, .head = OutputHead::classes};
   std::vector<std::string> labels;  ///< the names of the classes
 };
 

@@ -153,7 +153,7 @@ std::vector<Finding> ClassificationConfig::check_data(const std::atomic<int>* st
 }
 
 HeadConfig ClassificationConfig::expected_head() const {
-  return {.kind = HeadKind::classes, .classes = 2, .pooling = options_.classifier.pooling};
+  return {.kind = OutputHead::classes, .classes = 2, .pooling = options_.classifier.pooling};
 }
 
 bool ClassificationConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }

@@ -8,7 +8,7 @@ namespace sixfold {
 /// What config.json says of a model of embeddings besides its network.
 struct EmbeddingSettings {
   static constexpr std::string_view task = "embedding";
-  static constexpr TaskNetwork network{.task = task, .decoder = false, .head = HeadKind::embedding};
+  static constexpr TaskNetwork network{.task = task, .decoder = false, .head = OutputHead::embedding};
   bool normalize = false;  ///< divide each embedding by its Euclidean norm
 };
 

@@ -151,7 +151,7 @@ std::vector<Finding> ImageClassificationConfig::check_data(const std::atomic<int
 }
 
 HeadConfig ImageClassificationConfig::expected_head() const {
-  return {.kind = HeadKind::classes, .classes = 2, .pooling = options_.classifier.pooling};
+  return {.kind = OutputHead::classes, .classes = 2, .pooling = options_.classifier.pooling};
 }
 
 bool ImageClassificationConfig::is_data_file(std::string_view name) const {

@@ -13,7 +13,7 @@ namespace {
 /// The bytes of a pool of keys and values that has held this many rows. Its capacity doubles when it is full,
 /// one layer after the other.
 int64_t pool_bytes(const ModelConfig& config, int64_t rows) {
-  int64_t held = RowStore::fewest_rows;
+  int64_t held = RowStore::min_rows;
   while (held < rows) held *= 2;
   const int64_t row =
       int64_t{config.heads} * (config.key_width() + config.value_width()) * int64_t{sizeof(float)};
@@ -63,7 +63,7 @@ int64_t decoding_bytes(const ModelConfig& config, int64_t sources,
     const int64_t tokens = source_tokens(i);
     if (source + tokens > budget) source = target = 0;
     source += tokens;
-    target += how.beam_size * longest_output(config.generation, static_cast<int>(tokens));
+    target += how.beam_size * max_output_length(config.generation, static_cast<int>(tokens));
     most_source = std::max(most_source, source);
     most_target = std::max(most_target, target);
   }

@@ -68,8 +68,8 @@ std::vector<std::string> take_common_weights(const std::string& folder, Transfor
   // Rows of another output are those of other tokens or labels.
   const bool same_output =
       theirs.head.kind == ours.head.kind &&
-      (ours.head.kind != HeadKind::classes || to_json(theirs.settings) == to_json(ours.settings)) &&
-      (ours.head.kind != HeadKind::vocabulary || theirs.target_tokenizer_hash == ours.target_tokenizer_hash);
+      (ours.head.kind != OutputHead::classes || to_json(theirs.settings) == to_json(ours.settings)) &&
+      (ours.head.kind != OutputHead::vocabulary || theirs.target_tokenizer_hash == ours.target_tokenizer_hash);
   const ops::OutputWeights& output = model.output();
   const auto wanted = [&](const Parameter& parameter) {
     if (same_output || parameter.use == ParameterUse::lookup_and_product) return true;

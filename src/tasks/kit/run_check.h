@@ -41,7 +41,7 @@ void find_in_run(const Options& options, HeadConfig head, const std::string& fol
   }
   config.target_vocab = expected_vocabulary(options.tokenizer);
   config.source_vocab = config.source_is_tokens() ? config.target_vocab : ModelConfig::pixel_values;
-  config.context_tokens = head.kind == HeadKind::span ? usual_context : 0;
+  config.context_tokens = head.kind == OutputHead::span ? usual_context : 0;
   find_in_run(config, training_of(options), folder, findings);
 }
 

@@ -9,7 +9,7 @@
 #include "base/plural.h"
 #include "data/check/checks.h"
 #include "model_folder/binding.h"
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 
 namespace sixfold {
 namespace {

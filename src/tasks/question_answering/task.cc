@@ -47,7 +47,7 @@ ModelConfig config_of(const QuestionAnsweringOptions& options, const TaskStart& 
   if (!start.model.empty() && !start.resumed)
     keep_encoder(config, start.model, QuestionAnsweringOptions::task_name);
   bind_tokenizers(config, text.tokenizers);
-  config.head.kind = HeadKind::span;
+  config.head.kind = OutputHead::span;
   AnswerSettings settings = options.answers;
   if (config.task == QuestionAnsweringOptions::task_name)  // as the model was trained to read them
     settings.separators = settings_of<AnswerSettings>(config).separators;
@@ -151,7 +151,7 @@ std::vector<Finding> QuestionAnsweringConfig::check_data(const std::atomic<int>*
       {.train = data.train, .valid = data.valid, .invalid = data.invalid_utf8, .stop = stop});
 }
 
-HeadConfig QuestionAnsweringConfig::expected_head() const { return {.kind = HeadKind::span}; }
+HeadConfig QuestionAnsweringConfig::expected_head() const { return {.kind = OutputHead::span}; }
 
 bool QuestionAnsweringConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
 

@@ -16,7 +16,7 @@
 #include "data/stored_parallel_text.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 #include "tasks/kit/task_config.h"
 #include "tasks/translation/settings.h"
 #include "text/subword_sampler.h"

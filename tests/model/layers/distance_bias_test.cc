@@ -44,8 +44,8 @@ TEST(Alibi, TableGrowsAndKeepsItsNumbers) {
   const DistanceBias bias(make, architecture(Positions::alibi, 3), AttentionKind::encoder);
   EXPECT_TRUE(make.take_parameters().empty());
   Context context(backend, std::make_shared<Arena>(backend));
-  const Tensor small = bias.at_least(2, context), n = bias.at_least((small.rows() + 1) / 2, context),
-               large = bias.at_least(small.rows(), context);
+  const Tensor small = bias.for_length(2, context), n = bias.for_length((small.rows() + 1) / 2, context),
+               large = bias.for_length(small.rows(), context);
   EXPECT_TRUE(n.same_as(small));
   for (const Tensor& table : {small, large}) {
     const auto values = table.to_doubles(*backend);
@@ -84,7 +84,7 @@ TEST(T5, EachDistanceHasTheNumbersOfItsBucket) {
     EXPECT_FALSE(table.can_be_int8());
     Context context(backend, std::make_shared<Arena>(backend));
     const auto numbers = table.tensor.to_doubles(*backend),
-               rows = bias.at_least(40, context).to_doubles(*backend);
+               rows = bias.for_length(40, context).to_doubles(*backend);
     ASSERT_EQ(rows.size(), 79u * 3);
     for (int distance = -39; distance < 40; ++distance)
       for (int head = 0; head < 3; ++head)

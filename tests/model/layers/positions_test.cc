@@ -149,9 +149,9 @@ TEST(RotaryAngles, ScaledOnesAreThoseOfTransformers) {
 TEST(PositionTable, GrowsAndKeepsItsRows) {
   const std::shared_ptr<Backend> backend = make_backend({.device = "reference"});
   const PositionTable positions(backend, DType::f64, 6, sinusoids_of(6));
-  const Tensor small = positions.at_least(1), same = positions.at_least(small.rows());
+  const Tensor small = positions.for_length(1), same = positions.for_length(small.rows());
   EXPECT_TRUE(small.same_as(same));
-  const Tensor large = positions.at_least(small.rows() + 1);
+  const Tensor large = positions.for_length(small.rows() + 1);
   EXPECT_GT(large.rows(), small.rows());
   const auto few = small.to_doubles(*backend), many = large.to_doubles(*backend);
   EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
@@ -167,7 +167,7 @@ TEST(PositionTable, CanBeSharedBetweenThreads) {
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&positions, t] {
       for (int64_t length = 1; length < 5000; length += 100 + t)
-        EXPECT_GE(positions.at_least(length).rows(), length);
+        EXPECT_GE(positions.for_length(length).rows(), length);
     });
   for (auto& thread : threads) thread.join();
 }

@@ -270,7 +270,7 @@ TEST(LocatedText, CutsAnswersAtCharacters) {
   tokenizers.joint = true;
   write_small_model(folder / "model", 5, tokenizers, [](ModelConfig& config) {
     config.decoder_layers = 0, config.decoder_start_token = ModelConfig::zero_start;
-    config.head.kind = HeadKind::span, config.context_tokens = 40, config.task = "question_answering";
+    config.head.kind = OutputHead::span, config.context_tokens = 40, config.task = "question_answering";
   });
   const QuestionAnswerer answerer(folder / "model", {.threads = 1});
   const std::vector<std::string> right{"\u6771", "\u4eac", text};

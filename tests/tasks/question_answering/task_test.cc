@@ -92,7 +92,7 @@ TEST_F(QuestionAnsweringTask, HasTheModelOfItsOptions) {
   options_.data.max_tokens = 40;
   const auto task = QuestionAnsweringConfig(options_).open({.run = folder_ / "run", .model = ""});
   const ModelConfig& config = task->model_config();
-  EXPECT_EQ(config.head.kind, HeadKind::span);
+  EXPECT_EQ(config.head.kind, OutputHead::span);
   EXPECT_EQ(config.decoder_layers, 0);
   EXPECT_EQ(config.context_tokens, 40);
   EXPECT_EQ(settings_of<AnswerSettings>(config).max_tokens, 4);

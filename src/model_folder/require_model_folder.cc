@@ -1,4 +1,4 @@
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -100,7 +100,8 @@ void refuse_empty_files(const std::string& path) {
 
 }  // namespace
 
-// The standard library's iterator ends the program if it has no memory for a name.
+// This does not use the iterator of the standard library, which ends the program if memory for a name is
+// missing.
 std::vector<fs::path> folder_entries(const fs::path& folder) {
   std::vector<fs::path> entries;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(folder.c_str()), ::closedir);

@@ -1,4 +1,4 @@
-#include "model_folder/what_is.h"
+#include "model_folder/require_model_folder.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 namespace sixfold {
 
 /// The input error for a path that is neither a model folder nor anything else that Sixfold makes. It may be a
-/// model of another program: the program asks `import_advice` of families/families.h.
+/// model of another program, for which `import_advice` (families/families.h) gives advice.
 class NotAModelFolder : public Error {
  public:
   NotAModelFolder(const std::string& path, const std::string& message)
@@ -20,9 +20,9 @@ class NotAModelFolder : public Error {
   std::string path_;
 };
 
-/// Throws an input error unless `path` is a model folder, judged by the names of its files and the keys of its
-/// config.json, and none of its files is empty. The message says what `path` is instead (a training run, a
-/// folder of checkpoints, a file) and what to use or to do. Throws `NotAModelFolder` if that is not known.
+/// Throws an input error unless `path` is a model folder, according to the names of its files and the keys of
+/// its config.json, and none of its files is empty. The message says what `path` is instead (a training run, a
+/// folder of checkpoints, a file) and what to do. Throws `NotAModelFolder` if that is not known.
 void require_model_folder(const std::string& path);
 
 /// The entries of a folder, sorted by name. Empty if it can't be read.
