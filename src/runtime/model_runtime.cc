@@ -12,8 +12,8 @@
 namespace sixfold {
 namespace {
 
-// More tokens in a batch are as good as these.
-constexpr int64_t most_batch_tokens = int64_t{1} << 40;
+// Larger numbers have no other effect; the limit keeps sums of tokens within the range of the type.
+constexpr int64_t max_batch_tokens = int64_t{1} << 40;
 
 int threads_of(const RuntimeOptions& options) {
   require(options.threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)",
@@ -29,11 +29,11 @@ ModelRuntime::ModelRuntime(const std::string& folder, const RuntimeOptions& opti
       tokenizers_(load_bound_tokenizers(folder, model_->config())),
       engine_(
           threads_of(options), [this] { return workspace(); }, options.calling) {
-  join(options);
+  load_ensemble(options);
 }
 
 /// Loads the other models of the ensemble.
-void ModelRuntime::join(const RuntimeOptions& options) {
+void ModelRuntime::load_ensemble(const RuntimeOptions& options) {
   const size_t count = options.ensemble.size() + 1;
   if (count == 1) {
     require(options.ensemble_weights.empty() && options.ensemble_mean == EnsembleMean::probabilities,
@@ -66,10 +66,10 @@ int64_t ModelRuntime::batch_tokens() const {
   return std::clamp<int64_t>(bytes / 16384, 512, 2048);
 }
 
-int64_t ModelRuntime::batch_tokens(int64_t asked) const {
-  require(asked >= 0, "batch_tokens is {}; it must be at least 1, or 0 for a number that fits the model",
-          asked);
-  return asked == 0 ? batch_tokens() : std::min(asked, most_batch_tokens);
+int64_t ModelRuntime::batch_tokens(int64_t requested) const {
+  require(requested >= 0, "batch_tokens is {}; it must be at least 1, or 0 for a number that fits the model",
+          requested);
+  return requested == 0 ? batch_tokens() : std::min(requested, max_batch_tokens);
 }
 
 int ModelRuntime::decoder_layer(int layer) const {
@@ -84,14 +84,14 @@ ModelRuntime::BorrowedWorkspace ModelRuntime::borrow() {
   if (idle_.empty()) {
     auto created = std::make_unique<DecodeWorkspace>(workspace());
     idle_.reserve(++workspaces_);
-    return {created.release(), GiveBack{this}};
+    return {created.release(), ReturnWorkspace{this}};
   }
-  BorrowedWorkspace borrowed(idle_.back().release(), GiveBack{this});
+  BorrowedWorkspace borrowed(idle_.back().release(), ReturnWorkspace{this});
   idle_.pop_back();
   return borrowed;
 }
 
-void ModelRuntime::GiveBack::operator()(DecodeWorkspace* workspace) const noexcept {
+void ModelRuntime::ReturnWorkspace::operator()(DecodeWorkspace* workspace) const noexcept {
   const std::lock_guard lock(owner->mutex_);
   owner->idle_.emplace_back(workspace);
 }

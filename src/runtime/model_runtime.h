@@ -19,12 +19,12 @@ namespace sixfold {
 class ModelRuntime {
  public:
   /// Throws an input error if the folder is not a complete model, if its tokenizers are not those that the
-  /// model was trained with, or if the other models of an ensemble do not go with it.
+  /// model was trained with, or if the other models of an ensemble do not fit it.
   explicit ModelRuntime(const std::string& folder, const RuntimeOptions& options = {});
 
   const Transformer& model() const { return *model_; }
   const ModelConfig& config() const { return model_->config(); }
-  /// Whether searches ask several models, of which `model` is the first (`RuntimeOptions::ensemble`).
+  /// Whether searches use an ensemble of models, of which `model` is the first (`RuntimeOptions::ensemble`).
   bool is_ensemble() const { return !ensemble_.models.empty(); }
   const std::string& folder() const { return folder_; }
   /// Throw an input error if the model has no tokenizer.
@@ -36,17 +36,18 @@ class ModelRuntime {
   /// more tokens share this cost. But with more tokens, less of their keys and values stays in the processor's
   /// cache. In measurements (docs/benchmarks.md) the best number grows with the size of the weights.
   int64_t batch_tokens() const;
-  /// The same, unless a call asks for another number; 0: it asks for none.
-  int64_t batch_tokens(int64_t asked) const;
+  /// The number that the options of a call request; if it is 0, the same as without an argument.
+  int64_t batch_tokens(int64_t requested) const;
   /// Returns the index of a decoder layer; a negative `layer` counts from the last. Throws an input error if
   /// there is no such layer.
   int decoder_layer(int layer) const;
 
-  struct GiveBack {
+  /// Makes a borrowed workspace available again.
+  struct ReturnWorkspace {
     ModelRuntime* owner;
     void operator()(DecodeWorkspace* workspace) const noexcept;
   };
-  using BorrowedWorkspace = std::unique_ptr<DecodeWorkspace, GiveBack>;
+  using BorrowedWorkspace = std::unique_ptr<DecodeWorkspace, ReturnWorkspace>;
   /// Returns an unused workspace. When the pointer is destroyed, the workspace can be borrowed again, with its
   /// buffers already allocated.
   BorrowedWorkspace borrow();
@@ -60,15 +61,16 @@ class ModelRuntime {
   DecodeWorkspace workspace() const {
     return {model(), model().backend()->sibling(), is_ensemble() ? &ensemble_ : nullptr};
   }
-  void join(const RuntimeOptions& options);
+  void load_ensemble(const RuntimeOptions& options);
 
   std::string folder_;
   std::unique_ptr<Transformer> model_;
   std::vector<std::unique_ptr<Transformer>> others_;
-  Ensemble ensemble_;  // of no models if there is one alone
+  Ensemble ensemble_;  // has no models if there is only `model_`
   Tokenizers tokenizers_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<DecodeWorkspace>> idle_;  // with room for all workspaces that there are
+  // Has capacity for all workspaces, so that returning one allocates no memory.
+  std::vector<std::unique_ptr<DecodeWorkspace>> idle_;
   size_t workspaces_ = 0;
   Engine engine_;
 };

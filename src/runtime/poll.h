@@ -4,11 +4,11 @@
 
 namespace sixfold {
 
-/// What this thread is to do now and then while it calls predictors, for as long as the object exists: between
-/// texts that are read, steps of decoding and tasks, and every 0.2 s while it waits for other threads. It is
-/// for threads that others need, such as Python's main thread, which handles signals. `work` may call
-/// predictors itself, and must not throw; subnormal numbers may count as zero in it. Of several objects, the
-/// one made last counts.
+/// A function that this thread calls regularly while it runs calls of predictors, for as long as the object
+/// exists: between texts that are read, steps of decoding and tasks, and every 0.2 s while it waits for other
+/// threads. It is for threads that have other duties, such as Python's main thread, which handles signals.
+/// `work` may call predictors itself, and must not throw; subnormal numbers may count as zero in it. If a
+/// thread has several objects, only the one made last is used.
 class Poll {
  public:
   explicit Poll(std::function<void()> work);

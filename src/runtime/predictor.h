@@ -20,8 +20,8 @@ class ModelRuntime;
 SIXFOLD_API std::shared_ptr<ModelRuntime> open_model(const std::string& folder,
                                                      const RuntimeOptions& options = {});
 
-/// What predicts with a model. Each task has a class of its own, with functions of its own. Copies share the
-/// model. Safe to share between threads.
+/// The base class of objects that predict with a model. Each task has a derived class with its own functions.
+/// Copies share the model. Safe to share between threads.
 class SIXFOLD_API Predictor {
  public:
   virtual ~Predictor() = default;
@@ -31,7 +31,7 @@ class SIXFOLD_API Predictor {
   const GenerationConfig& generation() const;
   /// The encodings of the first positions (`position_encodings` of model/position_encodings.h).
   std::vector<float> position_encodings(int64_t positions) const;
-  /// What has been decoded since the model was loaded.
+  /// What the batches of the model have done since it was loaded.
   DecodingCounts counts() const;
 
  protected:

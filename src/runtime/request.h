@@ -16,7 +16,7 @@ namespace sixfold {
 class ResultSink {
  public:
   virtual ~ResultSink() = default;
-  /// Tokens of the request are settled (`Strategy::settled`): all of them so far. Called after each step,
+  /// Receives all tokens of the request that are settled so far (`Strategy::settled`). Called after each step,
   /// before `done`. If the function throws, the request fails with its exception.
   virtual void settled(size_t /*index*/, std::span<const int32_t> /*tokens*/) {}
   /// The request succeeded: its hypotheses, best first. `workspace` is that of the calling thread; it may be
@@ -32,12 +32,12 @@ struct Request {
   std::vector<int32_t> source;
   std::vector<int32_t> shortlist;  ///< the tokens that the output may contain, in ascending order; empty: all
   std::unique_ptr<Strategy> strategy;
-  int64_t tokens = 0;  ///< its size in a batch: source tokens times hypotheses; the queue counts 1 at least
-  int64_t read_tokens = 0;  ///< tokens of its source or prompt, to be counted
+  int64_t tokens = 0;  ///< its size in a batch: source tokens times hypotheses; the queue counts at least 1
+  int64_t read_tokens = 0;  ///< tokens of its source or prompt, for `DecodingCounts::source_tokens`
   /// Maximum size of a batch that contains it. A single request may exceed it, and short requests beside long
   /// ones by a quarter (`RequestQueue::take`).
   int64_t batch_tokens = 0;
-  uint64_t client = 0;  ///< requests of different clients are taken in turn
+  uint64_t call = 0;  ///< the number of the call that it belongs to (`RequestQueue`)
   std::stop_token cancel = {};
   ResultSink* sink = nullptr;
   size_t index = 0;                                    ///< identifies the request to the sink

@@ -6,13 +6,13 @@
 namespace sixfold {
 namespace {
 
-// Requests that wait or are decoded at a time: so many, and with so many ids in their sources, which are large
-// if they are patches of images.
-constexpr size_t most_waiting = 256, most_ids = 1 << 23;
+// Limits of the requests of a call that are not complete: their number, and the number of ids of their sources,
+// which is large if the sources are images.
+constexpr size_t max_pending = 256, max_pending_ids = 1 << 23;
 
 }  // namespace
 
-/// Requests refer to the group, so that it must not return before all of them are completed.
+/// Requests refer to the group. Therefore it does not return before all of them are complete.
 void RequestGroup::run(const std::stop_token& cancel, const std::function<void()>& queue_all) {
   const std::stop_callback on_cancel(cancel, [this] { stop_.request_stop(); });
   try {
@@ -22,8 +22,8 @@ void RequestGroup::run(const std::stop_token& cancel, const std::function<void()
     if (!error_) error_ = std::current_exception();
     stop_.request_stop();
   }
-  if (stopped()) engine_.withdraw(client_);
-  while (requested() > 0) help();
+  if (stopped()) engine_.withdraw(call_);
+  while (pending() > 0) help();
   if (error_) std::rethrow_exception(error_);
   if (cancel.stop_requested()) throw Cancelled();
 }
@@ -40,12 +40,12 @@ void RequestGroup::submit(std::unique_ptr<Request> request, size_t index) {
   request->index = index;
   {
     const std::lock_guard lock(mutex_);
-    ids_of_[index] = ids;
-    ids_ += ids;
-    ++requested_;
+    ids_of_request_[index] = ids;
+    pending_ids_ += ids;
+    ++pending_;
   }
   try {
-    engine_.submit(client_, std::move(request));
+    engine_.submit(call_, std::move(request));
   } catch (...) {
     failed(index, std::current_exception());
   }
@@ -53,32 +53,32 @@ void RequestGroup::submit(std::unique_ptr<Request> request, size_t index) {
 
 void RequestGroup::help() {
   Poll::now();
-  engine_.help(client_);
+  engine_.help(call_);
 }
 
 bool RequestGroup::has_room(size_t ids) {
   const std::lock_guard lock(mutex_);
-  return requested_ == 0 || (requested_ < most_waiting && ids_ + ids <= most_ids);
+  return pending_ == 0 || (pending_ < max_pending && pending_ids_ + ids <= max_pending_ids);
 }
 
-size_t RequestGroup::requested() {
+size_t RequestGroup::pending() {
   const std::lock_guard lock(mutex_);
-  return requested_;
+  return pending_;
 }
 
 void RequestGroup::done(size_t index, const DecodeWorkspace& workspace, std::vector<Hypothesis> best_first) {
   complete(index, workspace, std::move(best_first));
   const std::lock_guard lock(mutex_);
-  end_one(index);
+  remove_pending(index);
 }
 
-/// The call may end when the last request has ended.
-void RequestGroup::end_one(size_t index) {
-  if (const auto found = ids_of_.find(index); found != ids_of_.end()) {
-    ids_ -= found->second;
-    ids_of_.erase(found);
+/// When the last request has been removed, the calling thread may destroy the group.
+void RequestGroup::remove_pending(size_t index) {
+  if (const auto found = ids_of_request_.find(index); found != ids_of_request_.end()) {
+    pending_ids_ -= found->second;
+    ids_of_request_.erase(found);
   }
-  --requested_;
+  --pending_;
 }
 
 /// Keeps the first error and cancels the other requests. They fail with `Cancelled`, so the error comes first.
@@ -86,7 +86,7 @@ void RequestGroup::failed(size_t index, std::exception_ptr error) noexcept {
   const std::lock_guard lock(mutex_);
   if (!error_) error_ = std::move(error);
   stop_.request_stop();
-  end_one(index);
+  remove_pending(index);
 }
 
 }  // namespace sixfold

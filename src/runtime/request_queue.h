@@ -14,80 +14,90 @@
 
 namespace sixfold {
 
-/// What a batch holds and may take.
+/// What a batch holds, and what it may take from the queue.
 struct BatchRoom {
   int64_t used = 0;          ///< tokens of its short requests
   int64_t used_by_long = 0;  ///< of its long ones, each counted as three quarters of a batch at most
-  int64_t share = std::numeric_limits<int64_t>::max();
-  std::optional<uint64_t> client = {};  ///< whose requests it takes; none: everybody's
+  int64_t share = std::numeric_limits<int64_t>::max();  ///< maximum number of tokens that it takes in one step
+  std::optional<uint64_t> call = {};  ///< the call whose requests it takes; none: requests of all calls
 
   /// Counts a request that the batch holds.
   void add(const Request& request);
 };
 
-/// The queue of requests to decode. Requests of one client (a call) keep their order. It is the turn of the
-/// caller that has been given the fewest tokens, and among its clients that of the one that has been given the
-/// fewest, so that who asks for little does not wait for who asks for much. Who comes newly begins with what
-/// one that had waited all the time would have been given by now (fair queueing: Demers, Keshav and Shenker,
-/// 1989), so that nobody waits for newcomers without end. Safe to share between threads.
+/// The queue of requests to decode. The words:
+/// - A request is one source to decode.
+/// - A call is one call of a predictor (`Request::call` has its number). It has any number of requests.
+/// - A client is who makes calls: for a server, the owner of an API key or the address that HTTP requests come
+///   from. It has a name, and any number of calls.
+///
+/// The queue is fair (Demers, Keshav and Shenker 1989, "Analysis and simulation of a fair queueing algorithm").
+/// The next request is one of the client that has been served the fewest tokens, and among the calls of this
+/// client, of the one that has been served the fewest. So a client with little work does not wait for one with
+/// much. A newcomer starts with the number of tokens that it would have been served if it had waited from the
+/// beginning, so that the others do not wait for newcomers forever. Requests of one call keep their order. Safe
+/// to share between threads.
 class RequestQueue {
  public:
-  /// `caller`: the name of whom the request's client belongs to, always the same for a client. If this throws,
-  /// the queue is as before.
-  void push(std::unique_ptr<Request> request, const std::string& caller = "");
+  /// `client`: the name of the client that made the call of the request; it is the same for all requests of a
+  /// call. If this throws, the queue is unchanged.
+  void push(std::unique_ptr<Request> request, const std::string& client = "");
 
   using Requests = std::vector<std::unique_ptr<Request>>;
-  /// Moves the next requests of the client, or of all clients by turns, to the end of `taken`: as many as fit
-  /// into the batch and have at most `share` tokens together. An empty batch gets at least one request if any
-  /// waits. One that does not fit is passed over, but neither kind waits for the other without end: long
-  /// requests, of more than a quarter of a batch, leave this quarter to short ones; and while a long one waits
-  /// whose turn it is, short ones leave it the room that it needs. Short ones get nothing in the last quarter
-  /// of their room, because encoding few sources at a time is inefficient. Cancelled requests fail. If this
-  /// throws, no request is lost.
-  void take(const BatchRoom& room, Requests& taken);
-  /// Fails all requests of a client with `Cancelled`.
-  void withdraw(uint64_t client) noexcept;
+  /// Appends to `requests` the next requests of `room.call`, or of all calls in turn, and removes them from the
+  /// queue: as many as fit into the batch and have at most `room.share` tokens together. An empty batch gets at
+  /// least one request if any waits. A request that does not fit is passed over, but neither long nor short
+  /// requests wait for the other kind forever: long requests, of more than a quarter of a batch, leave this
+  /// quarter to short ones; and while the next request is a long one that does not fit, short ones leave it the
+  /// room that it needs. A batch takes no short requests when less than a quarter of their room is free,
+  /// because encoding few sources at a time is inefficient. Cancelled requests fail. If this throws, no request
+  /// is lost.
+  void take(const BatchRoom& room, Requests& requests);
+  /// Fails all waiting requests of a call with `Cancelled`.
+  void withdraw(uint64_t call) noexcept;
 
-  /// The total size in tokens of the waiting requests, of all clients or of one.
+  /// The total size in tokens of the waiting requests, of all calls or of one.
   int64_t tokens() const;
-  int64_t tokens(uint64_t client) const;
+  int64_t tokens(uint64_t call) const;
   int64_t size() const;
   bool empty() const { return size() == 0; }
-  /// What the batches that take their requests here have done.
+  /// The statistics of the batches that take their requests from this queue.
   DecodingStatistics& statistics() { return statistics_; }
   const DecodingStatistics& statistics() const { return statistics_; }
 
  private:
-  struct Client {
+  struct Call {
     uint64_t id;
-    double given = 0;  // tokens, and the even share of others when it came
+    double served = 0;  // tokens of its requests that were taken, plus the virtual time when it was added
     std::deque<std::unique_ptr<Request>> waiting = {};
-    int64_t tokens = 0;
+    int64_t tokens = 0;  // of the waiting requests
   };
+  /// Members (calls or clients) in the order in which they are served.
   template <class Member>
-  struct Turns {
-    std::list<Member> members = {};  // in the order of `given`; it is the first one's turn
-    double even_share = 0;           // of all tokens that were given, of a member that always waited
+  struct FairOrder {
+    std::list<Member> members = {};  // ascending by `served`: the first one is the next to be served
+    double virtual_time = 0;         // tokens served by now to a member that has waited from the beginning
     void add(std::list<Member>& one);
-    void move_to_its_place(std::list<Member>& from, typename std::list<Member>::iterator member);
-    void give(typename std::list<Member>::iterator member, int64_t tokens, int64_t waiting);
+    void insert(std::list<Member>& from, typename std::list<Member>::iterator member);
+    void serve(typename std::list<Member>::iterator member, int64_t tokens, int64_t waiting_members);
   };
-  struct Caller {
+  struct Client {
     std::string name;
-    double given = 0;
-    Turns<Client> clients = {};  // with waiting requests
+    double served = 0;           // as `Call::served`
+    FairOrder<Call> calls = {};  // those with waiting requests
   };
   class Admission;
+  void add(Call& call, std::unique_ptr<Request> request);
   void add(Client& client, std::unique_ptr<Request> request);
-  void add(Caller& caller, std::unique_ptr<Request> request);
-  bool take_one(std::optional<uint64_t> only, Admission& admission, Requests& taken);
-  void fail_cancelled(Client& client) noexcept;
-  void forget_idle_callers() noexcept;
-  std::unique_ptr<Request> pop(Client& client) noexcept;
+  bool take_one(std::optional<uint64_t> only, Admission& admission, Requests& requests);
+  void fail_cancelled(Call& call) noexcept;
+  void forget_idle_clients() noexcept;
+  std::unique_ptr<Request> pop(Call& call) noexcept;
 
-  const std::exception_ptr cancelled_ = std::make_exception_ptr(Cancelled());  // needs no memory later
+  // Made here, so that failing a request allocates no memory.
+  const std::exception_ptr cancelled_ = std::make_exception_ptr(Cancelled());
   mutable std::mutex mutex_;
-  Turns<Caller> callers_;  // also those without waiting requests that have been given more than others
+  FairOrder<Client> clients_;  // also those without waiting requests that were served more than others
   int64_t tokens_ = 0, size_ = 0;
   DecodingStatistics statistics_;
 };

@@ -14,7 +14,7 @@ void RunningBatch::use_threads(ThreadPool* pool) noexcept {
   try {
     workspace_.backend->use_threads(pool);
   } catch (...) {
-    workspace_.backend->use_threads(nullptr);  // has its buffers already
+    workspace_.backend->use_threads(nullptr);  // needs no further scratch memory
   }
 }
 
@@ -58,7 +58,7 @@ void RunningBatch::admit(BatchRoom room) {
   active_.reserve(active_.size() + entering_.size());
   try {
     enter(entering_);
-  } catch (...) {  // one of them may be to blame: each on its own
+  } catch (...) {  // only some of them may cause the error: each enters on its own
     for (auto& request : entering_) {
       try {
         enter({&request, 1});
@@ -117,7 +117,7 @@ void RunningBatch::count_step() {
   queue_.statistics().step(static_cast<double>(tokens) / static_cast<double>(room));
 }
 
-/// Shows what is settled. A request whose sink throws fails alone.
+/// Passes the settled tokens to the sinks. If a sink throws, only its request fails.
 void RunningBatch::show_settled() {
   for (Active& active : active_) {
     const auto tokens = active.request->strategy->settled();
@@ -149,7 +149,7 @@ void RunningBatch::finish(Active& active) {
   } catch (...) {
     error = std::current_exception();
   }
-  // First, so that a client that has its answer finds it counted.
+  // Before the sink is called, so that the statistics include each request whose result is known.
   queue_.statistics().left(request->arrival, error ? 0 : std::ssize(best.front().ids));
   try {
     if (error) std::rethrow_exception(error);
@@ -176,12 +176,12 @@ void RunningBatch::fail(Request& request, const std::exception_ptr& error) noexc
 
 void RunningBatch::note_end(const Request& request) noexcept {
   try {
-    ended_.push_back(request.client);
-  } catch (const std::bad_alloc&) {  // who waits for the request sees it later
+    ended_.push_back(request.call);
+  } catch (const std::bad_alloc&) {  // the call notices the end when its wait times out
   }
 }
 
-/// The decoding state is lost with the error. A new one is made when it is needed.
+/// After an error the decoding state is not usable. A new one is made when it is needed.
 void RunningBatch::fail_all(const std::exception_ptr& error) noexcept {
   for (const Active& active : active_) {
     if (!active.request) continue;
@@ -195,10 +195,10 @@ void RunningBatch::fail_all(const std::exception_ptr& error) noexcept {
   free_scorer();
 }
 
-/// An empty batch keeps the decoding state for the next requests, unless large ones have made it large.
+/// An empty batch keeps the decoding state for the next requests, unless it has grown large.
 void RunningBatch::free_memory() {
-  constexpr int64_t most_rows = 16384;
-  if (active_.empty() && scorer_ && scorer_->rows() > most_rows) free_scorer();
+  constexpr int64_t max_rows = 16384;
+  if (active_.empty() && scorer_ && scorer_->rows() > max_rows) free_scorer();
 }
 
 void RunningBatch::free_scorer() noexcept {

@@ -25,8 +25,8 @@ class RunningBatch {
   /// scratch buffers: one thread computes them.
   void use_threads(ThreadPool* pool) noexcept;
   bool empty() const { return active_.empty(); }
-  /// The clients of the requests that have been completed since the last call, successfully or not. If memory
-  /// is exhausted, some may be missing.
+  /// The numbers of the calls (`Request::call`) whose requests were completed, successfully or not, since this
+  /// function was last called. If memory is exhausted, some may be missing.
   std::vector<uint64_t> take_ended() { return std::exchange(ended_, {}); }
 
  private:
@@ -58,7 +58,7 @@ class RunningBatch {
   std::vector<Active> active_;
   std::vector<int> free_numbers_;
   int numbers_ = 0;              // request numbers assigned so far
-  std::vector<uint64_t> ended_;  // clients
+  std::vector<uint64_t> ended_;  // numbers of calls
   std::vector<Extension> extensions_;
   std::vector<Query> queries_;
   std::vector<size_t> begins_;

@@ -10,8 +10,8 @@ namespace sixfold {
 /// What the threads of calls do while they wait for results.
 enum class CallingThreads {
   decode,  ///< each decodes its own requests: a single call needs no switch between threads
-  /// They only wait, and threads of the engine decode everybody's requests together: for a server, where more
-  /// calls come at the same time than there are processors.
+  /// They only wait, and threads of the engine decode the requests of all calls together: for a server, where
+  /// more calls are made at the same time than there are processors.
   wait,
 };
 
@@ -20,7 +20,7 @@ struct RuntimeOptions {
   int threads = 0;  ///< of one call; 0: one for each processor core available
   WeightType weights = WeightType::stored;
   CallingThreads calling = CallingThreads::decode;
-  /// Folders of other models that translate together with this one. They have the same tokenizers.
+  /// Folders of other models that form an ensemble with this one. They have the same tokenizers.
   std::vector<std::string> ensemble = {};
   std::vector<double> ensemble_weights = {};  ///< of this model and the others; empty: equal ones
   EnsembleMean ensemble_mean = EnsembleMean::probabilities;

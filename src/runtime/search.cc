@@ -28,8 +28,9 @@ class FunctionSink final : public ResultSink {
   std::exception_ptr error_;
 };
 
-/// For outputs that are drawn: a beam in which there is room for them all.
+/// If outputs are drawn, the beam size is their number.
 std::shared_ptr<const BeamPlan> beam_plan(const ModelConfig& model, const SearchOptions& options) {
+  require_encoder_and_decoder(model, "search");
   GenerationConfig rules = options.rules;
   if (options.drawn) rules.beam_size = options.n_best;
   return std::make_shared<BeamPlan>(model, rules, options.n_best);
@@ -57,8 +58,8 @@ void visit_search_fields(OptionVisitor& v, std::optional<int>& beam_size, int64_
 }
 
 SearchRequests::SearchRequests(const ModelConfig& model, const SearchOptions& options)
-    : plan_((require_encoder_and_decoder(model, "search"), beam_plan(model, options))),
-      drawing_(options.drawn ? sampling_plan(model, options) : nullptr),
+    : beam_plan_(beam_plan(model, options)),
+      sampling_plan_(options.drawn ? sampling_plan(model, options) : nullptr),
       ids_per_row_(model.source_ids_per_row()),
       batch_tokens_(options.batch_tokens),
       shortlist_(options.shortlist),
@@ -75,7 +76,8 @@ std::unique_ptr<Request> SearchRequests::make(std::vector<int32_t> source, Resul
   request->source = std::move(source);
   request->read_tokens = tokens;
   request->tokens =
-      int64_t{tokens} * (drawing_ ? plan_->n_best : Beam::width(plan_->rules, PhraseSet(constraints.phrases)));
+      int64_t{tokens} *
+      (sampling_plan_ ? beam_plan_->n_best : Beam::width(beam_plan_->rules, PhraseSet(constraints.phrases)));
   request->strategy = strategy(request->source, tokens, constraints, observer);
   request->batch_tokens = batch_tokens_;
   request->cancel = cancel_;
@@ -87,21 +89,21 @@ std::unique_ptr<Request> SearchRequests::make(std::vector<int32_t> source, Resul
 std::unique_ptr<Strategy> SearchRequests::strategy(const std::vector<int32_t>& source, int tokens,
                                                    const LexicalConstraints& constraints,
                                                    SearchObserver* observer) const {
-  if (!drawing_) return std::make_unique<BeamSearch>(plan_, tokens, constraints, observer);
+  if (!sampling_plan_) return std::make_unique<BeamSearch>(beam_plan_, tokens, constraints, observer);
   require(constraints.phrases.empty() && constraints.banned_phrases.empty() && !observer,
           "outputs are drawn, so that no phrases can be asked for or be banned, and there are no steps of a "
           "search; leave them out, or do not draw");
-  const LexicalConstraints completed = plan_->completed(constraints);
+  const LexicalConstraints completed = beam_plan_->completed(constraints);
   std::vector<uint64_t> samples;
-  for (int i = 0; i < plan_->n_best; ++i)
+  for (int i = 0; i < beam_plan_->n_best; ++i)
     samples.push_back(hash_of(std::as_bytes(std::span(source)), static_cast<uint64_t>(i)));
-  return std::make_unique<Samples>(drawing_, plan_->rules, completed.prefix,
-                                   plan_->longest_with(tokens, completed) - 1, samples);
+  return std::make_unique<Samples>(sampling_plan_, beam_plan_->rules, completed.prefix,
+                                   beam_plan_->longest_with(tokens, completed) - 1, samples);
 }
 
 std::vector<int32_t> SearchRequests::allowed(const std::vector<int32_t>& source,
                                              const LexicalConstraints& constraints) const {
-  return shortlist_ ? plan_->complete(shortlist_->targets(source), constraints) : std::vector<int32_t>();
+  return shortlist_ ? beam_plan_->complete(shortlist_->targets(source), constraints) : std::vector<int32_t>();
 }
 
 void search(const DecodeWorkspace& decoding, const std::vector<std::vector<int32_t>>& sources,

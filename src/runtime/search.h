@@ -12,7 +12,7 @@
 
 namespace sixfold {
 
-/// Outputs that are drawn (`Samples`).
+/// How outputs are drawn at random (`Samples`).
 struct DrawnOutputs {
   DrawOptions draw;  ///< with the repetition penalty of the search's rules
   uint64_t seed = 1;
@@ -21,25 +21,26 @@ struct DrawnOutputs {
 struct SearchOptions {
   GenerationConfig rules;  ///< beam_size 1 is greedy search
   int n_best = 1;  ///< number of hypotheses for each source, at most the beam size if it is a beam search
-  std::optional<DrawnOutputs> drawn = {};  ///< none: beam search
+  std::optional<DrawnOutputs> drawn = {};  ///< set: outputs are drawn at random; none: beam search
   /// Maximum number of source tokens, or patches, times beam size that are decoded at once.
   int64_t batch_tokens = 4096;
   const Shortlist* shortlist = nullptr;  ///< null: all target tokens are allowed
   std::stop_token cancel = {};           ///< when stop is requested, the search throws `Cancelled`
 };
 
-/// The fields of the options of predictors that search: null and 0 are what the model says and what fits it.
+/// Visits the fields that the options of several predictors have in common. No `beam_size`: that of the model's
+/// generation settings. A `batch_tokens` of 0: a number that fits the size of the model.
 void visit_search_fields(OptionVisitor& v, std::optional<int>& beam_size, int64_t& batch_tokens);
 
-/// Creates requests of beam search, or of outputs that are drawn, that share options. Safe to share between
-/// threads. What is drawn for a source is a function of its tokens and of the seed.
+/// Creates requests that share options: of beam search, or of outputs that are drawn at random. Safe to share
+/// between threads. The outputs that are drawn for a source are a function of its tokens and of the seed.
 class SearchRequests {
  public:
   /// Throws an input error if the options do not fit the model. The shortlist must outlive the requests.
   SearchRequests(const ModelConfig& model, const SearchOptions& options);
   /// `source`: ids with the end token, or the values of the patches of an image; it must not be empty. The
-  /// result goes to `sink` under `index`. The observer, or null, outlives the request. Throws as `BeamSearch`,
-  /// and for phrases if outputs are drawn.
+  /// result goes to `sink` under `index`. The observer, or null, must outlive the request. Throws an input
+  /// error if `BeamSearch` does, and if outputs are drawn and there are phrases or an observer.
   std::unique_ptr<Request> make(std::vector<int32_t> source, ResultSink& sink, size_t index,
                                 const LexicalConstraints& constraints = {},
                                 SearchObserver* observer = nullptr) const;
@@ -51,8 +52,8 @@ class SearchRequests {
   std::unique_ptr<Strategy> strategy(const std::vector<int32_t>& source, int tokens,
                                      const LexicalConstraints& constraints, SearchObserver* observer) const;
 
-  std::shared_ptr<const BeamPlan> plan_;
-  std::shared_ptr<const SamplingPlan> drawing_;  // or null
+  std::shared_ptr<const BeamPlan> beam_plan_;
+  std::shared_ptr<const SamplingPlan> sampling_plan_;  // null: beam search
   int ids_per_row_;
   int64_t batch_tokens_;
   const Shortlist* shortlist_;

@@ -6,15 +6,16 @@
 
 namespace sixfold {
 
-/// Packs what an encoder reads into batches.
+/// Packs the sources of samples into batches of at most `max_tokens` tokens. A longer source has a batch alone.
 class SourceBatches {
  public:
-  /// `values` is the number of ids of a token: 1, or those of a patch of an image.
-  SourceBatches(int64_t most_tokens, int values) : most_tokens_(most_tokens), values_(values) {}
+  /// `values`: number of ids of a token: 1, or the number of values of a patch of an image.
+  SourceBatches(int64_t max_tokens, int values) : max_tokens_(max_tokens), values_(values) {}
 
-  /// Adds the ids of a sample, in a new batch if the last has no room. Returns the builder, for its labels.
+  /// Adds the ids of a sample, in a new batch if the last has no room. Returns the builder, which may receive
+  /// the labels of the sample.
   BatchBuilder& add(int32_t sample, std::span<const int32_t> ids) {
-    if (builder_.batch().tokens() + std::ssize(ids) / values_ > most_tokens_) finish();
+    if (builder_.batch().tokens() + std::ssize(ids) / values_ > max_tokens_) finish();
     return builder_.sample(sample).source(ids, values_);
   }
   std::vector<Batch> take() {
@@ -27,7 +28,7 @@ class SourceBatches {
     if (builder_.batch().size() > 0) batches_.push_back(builder_.take());
   }
 
-  int64_t most_tokens_;
+  int64_t max_tokens_;
   int values_;
   BatchBuilder builder_;
   std::vector<Batch> batches_;

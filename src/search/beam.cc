@@ -23,7 +23,8 @@ double normalizer(const GenerationConfig& rules, int length) {
   throw_unknown("normalization of scores", rules.normalization);
 }
 
-/// An upper bound of the score of a hypothesis that has now `length` tokens and at last at most `longest`.
+/// An upper bound of the final score of a hypothesis that has `length` tokens now and will have at most
+/// `longest`.
 double best_score(const GenerationConfig& rules, double log_probability, int length, int longest) {
   const double penalty = double{rules.word_penalty};
   const double sum = log_probability - penalty * (penalty > 0 ? length : longest);
@@ -37,8 +38,8 @@ double score_of(const GenerationConfig& rules, double log_probability, int lengt
   const double score = (log_probability - double{rules.word_penalty} * length) / normalizer(rules, length);
   if (rules.coverage_penalty == 0) return score;
   double penalty = 0;
-  constexpr float least = std::numeric_limits<float>::min();  // a weight may be too small for a float
-  for (const float weight : coverage) penalty += std::log(std::clamp(double{weight}, double{least}, 1.0));
+  constexpr float smallest = std::numeric_limits<float>::min();  // a weight may underflow to 0
+  for (const float weight : coverage) penalty += std::log(std::clamp(double{weight}, double{smallest}, 1.0));
   return score + double{rules.coverage_penalty} * penalty;
 }
 
@@ -70,7 +71,7 @@ bool Beam::is_end(int32_t id) const {
   return id == limits_.eos || std::ranges::count(limits_.more_ends, id) > 0;
 }
 
-void Beam::cover(size_t hypothesis, std::span<const float> attention) {
+void Beam::add_coverage(size_t hypothesis, std::span<const float> attention) {
   std::vector<float>& coverage = live_[hypothesis].coverage;
   coverage.resize(attention.size());
   for (size_t i = 0; i < coverage.size(); ++i) coverage[i] += attention[i];
@@ -84,15 +85,15 @@ void Beam::extend(std::span<const int32_t> ids, std::span<const float> log_probs
       finish(hypothesis, hypothesis.log_probability, FinishReason::cut);
   next_.clear();
   const std::vector<size_t> slots = slots_of_banks();
-  std::vector<size_t> seen(slots.size()), going_on(slots.size());
+  std::vector<size_t> seen(slots.size()), continued(slots.size());
   size_t ended = 0;
   for (Candidate& candidate : ranked_) {
     const size_t bank = candidate.bank, place = seen[bank]++;
-    if (going_on[bank] == slots[bank] || (keeps_slot_ && place >= slots[bank])) continue;
+    if (continued[bank] == slots[bank] || (keeps_slot_ && place >= slots[bank])) continue;
     if (!ends(candidate)) {
       next_.push_back(child_of(candidate));
       candidate.fate = CandidateFate::continues;
-      ++going_on[bank];
+      ++continued[bank];
     } else if (place < slots[bank]) {
       finish(live_[candidate.parent], candidate);
       candidate.fate = CandidateFate::finished;
@@ -102,10 +103,10 @@ void Beam::extend(std::span<const int32_t> ids, std::span<const float> log_probs
   if (keeps_slot_) slots_ -= ended;
   live_.swap(next_);
   if (!can_improve()) live_.clear();
-  tell();
+  notify_observer();
 }
 
-void Beam::end(std::span<const float> log_probs) {
+void Beam::force_end(std::span<const float> log_probs) {
   ++length_;
   ranked_.clear();
   for (size_t i = 0; i < live_.size(); ++i) {
@@ -116,11 +117,11 @@ void Beam::end(std::span<const float> log_probs) {
   }
   live_.swap(next_);
   live_.clear();
-  tell();
+  notify_observer();
 }
 
-/// Tells the observer the step, when it is done and `next_` has the hypotheses before it.
-void Beam::tell() const {
+/// Passes a step that is complete to the observer. `next_` has the hypotheses before the step then.
+void Beam::notify_observer() const {
   if (!limits_.observer) return;
   std::vector<SearchCandidate> step;
   for (const Candidate& one : ranked_) {
@@ -145,7 +146,7 @@ bool Beam::rank(std::span<const int32_t> ids, std::span<const float> log_probs) 
     if (!std::isfinite(log_probs[i]) || ids[i] < 0) continue;  // banned tokens are -infinity
     if (std::find(before.begin(), before.end(), ids[i]) != before.end()) continue;
     Candidate candidate{live_[i / k].log_probability + double{log_probs[i]}, i / k, ids[i]};
-    if (place(candidate)) ranked_.push_back(std::move(candidate));
+    if (assign_bank(candidate)) ranked_.push_back(std::move(candidate));
   }
   std::sort(ranked_.begin(), ranked_.end(), [](const Candidate& a, const Candidate& b) {
     return std::tuple(-a.log_probability, a.parent, a.id) < std::tuple(-b.log_probability, b.parent, b.id);
@@ -154,7 +155,7 @@ bool Beam::rank(std::span<const int32_t> ids, std::span<const float> log_probs) 
 }
 
 /// Sets the bank of a candidate. Returns false for an end token before all phrases are met.
-bool Beam::place(Candidate& candidate) const {
+bool Beam::assign_bank(Candidate& candidate) const {
   if (!limits_.phrases) return true;
   const PhraseProgress& before = live_[candidate.parent].progress;
   const bool end = is_end(candidate.id);
@@ -166,9 +167,9 @@ bool Beam::place(Candidate& candidate) const {
 /// The number of slots of each bank.
 std::vector<size_t> Beam::slots_of_banks() const {
   if (!limits_.phrases) return {slots_};
-  std::vector<size_t> wanted(static_cast<size_t>(limits_.phrases->tokens()) + 1);
-  for (const Candidate& candidate : ranked_) ++wanted[candidate.bank];
-  return divide_beam(slots_, wanted);
+  std::vector<size_t> candidates(static_cast<size_t>(limits_.phrases->tokens()) + 1);
+  for (const Candidate& candidate : ranked_) ++candidates[candidate.bank];
+  return divide_beam(slots_, candidates);
 }
 
 bool Beam::ends(const Candidate& candidate) const { return is_end(candidate.id) || length_ >= limits_.longest; }
@@ -204,17 +205,17 @@ void Beam::finish(const LiveHypothesis& hypothesis, double log_probability, Fini
   finished_.insert(place, std::move(finished));
 }
 
-/// Whether an unfinished hypothesis can still become one of the n best, or whether the stopping criterion asks
-/// to go on. Log-probabilities are at most 0. An upper bound of a final score is therefore the current sum,
-/// divided by the largest divisor (`best_score`). The coverage penalty is at most 0 too.
+/// Whether an unfinished hypothesis can still become one of the n best, or whether the stopping criterion does
+/// not end the search yet. Log-probabilities are at most 0. An upper bound of a final score is therefore the
+/// current sum, divided by the largest divisor (`best_score`). The coverage penalty is at most 0 too.
 bool Beam::can_improve() const {
   if (live_.empty()) return false;
   if (rules_->stopping_criterion != StoppingCriterion::best_cannot_improve) {
-    const size_t wanted = static_cast<size_t>(rules_->beam_size);
-    if (finished_.size() < wanted) return true;
+    const size_t beam_size = static_cast<size_t>(rules_->beam_size);
+    if (finished_.size() < beam_size) return true;
     return rules_->stopping_criterion == StoppingCriterion::best_is_no_better_now &&
            score_of(*rules_, live_.front().log_probability, length_, live_.front().coverage) >
-               finished_[wanted - 1].score;
+               finished_[beam_size - 1].score;
   }
   const size_t n_best = static_cast<size_t>(limits_.n_best);
   if (finished_.size() < n_best) return true;

@@ -10,10 +10,10 @@
 namespace sixfold {
 
 /// Returns the score of an output: the sum of its log-probabilities, less the word penalty of each token,
-/// divided as `ScoreNormalization` says, and the coverage penalty (Wu et al. 2016, equation 14): the sum of
+/// divided as `ScoreNormalization` says, plus the coverage penalty (Wu et al. 2016, equation 14): the sum of
 /// log(min(coverage, 1)) over the tokens of the source. `length`: number of tokens of the output, including the
-/// end token. `coverage`: the attention weights that each token of the source got from all of these; it counts
-/// if there is a coverage penalty.
+/// end token. `coverage`: for each token of the source, the sum of the attention weights that it received from
+/// these tokens; it is used only if there is a coverage penalty.
 double score_of(const GenerationConfig& rules, double log_probability, int length,
                 std::span<const float> coverage = {});
 
@@ -22,8 +22,8 @@ struct LiveHypothesis {
   std::vector<int32_t> ids;  ///< tokens so far, without the start token
   int parent = 0;            ///< index of its parent in `live()` before the last `extend`
   double log_probability = 0;
-  PhraseProgress progress = {};      ///< with the phrases that it must contain
-  std::vector<float> coverage = {};  ///< what `Beam::cover` was given for it and those before it
+  PhraseProgress progress = {};      ///< towards the phrases that it must contain
+  std::vector<float> coverage = {};  ///< for each token of the source, its attention weights so far, summed
 };
 
 /// The settings of a beam that depend on the model and on the source.
@@ -33,8 +33,8 @@ struct BeamLimits {
   int longest = 1;                          ///< `max_output_length`
   int n_best = 1;                           ///< number of hypotheses to return, at most the beam size
   std::span<const int32_t> prefix = {};     ///< the first tokens of each output; fewer than `longest`
-  const PhraseSet* phrases = nullptr;  ///< what each output must contain; null: nothing. It outlives the beam
-  SearchObserver* observer = nullptr;  ///< is told each step; null: nobody. It outlives the beam
+  const PhraseSet* phrases = nullptr;  ///< phrases that each output must contain, or null. Outlives the beam
+  SearchObserver* observer = nullptr;  ///< receives each step; may be null. Outlives the beam
 };
 
 /// The beam search for one source, independent of the model. In each step the caller reads the unfinished
@@ -54,9 +54,10 @@ struct BeamLimits {
 ///
 /// If outputs must contain phrases, the candidates are divided into banks by the number of tokens of phrases
 /// that they meet (`PhraseSet::met`), and each bank has a part of the slots (`divide_beam`): dynamic beam
-/// allocation (Post and Vilar 2018). What was said of the first `slots` candidates then holds in each bank. An
-/// end token is no candidate before all phrases are met. The number of slots is that of the banks if there are
-/// more of them than `beam_size`; so the best bank always gets one, and each step can meet one token more.
+/// allocation (Post and Vilar 2018). In each bank, its first candidates are treated as the first `slots`
+/// candidates above. An end token is no candidate before all phrases are met. There are at least as many slots
+/// as banks, even if `beam_size` is smaller. So the best bank always gets a slot, and each step can meet one
+/// more token.
 class Beam {
  public:
   /// The rules must outlive the beam.
@@ -73,21 +74,22 @@ class Beam {
   /// The number of most probable next tokens of each unfinished hypothesis that `extend` needs, with `ends` end
   /// tokens.
   static int candidates(const GenerationConfig& rules, const PhraseSet& phrases = {}, int ends = 1);
-  /// The number of hypotheses that it continues at most.
+  /// The maximum number of hypotheses that a beam continues.
   static int width(const GenerationConfig& rules, const PhraseSet& phrases);
   /// Sets the log-probability of the prefix, before the first step.
-  void begin(double log_probability) { live_.front().log_probability = log_probability; }
-  /// Adds to the coverage of an unfinished hypothesis the attention by which its next token is chosen: the
-  /// weight of each token of the source. Before `extend` or `end`.
-  void cover(size_t hypothesis, std::span<const float> attention);
+  void set_prefix_log_probability(double log_probability) { live_.front().log_probability = log_probability; }
+  /// Adds to the coverage of an unfinished hypothesis the attention of the step that computes its next token:
+  /// the weight of each token of the source. To be called before `extend` or `force_end`.
+  void add_coverage(size_t hypothesis, std::span<const float> attention);
   /// Continues the hypotheses. `ids` and `log_probs`, both [live, k] on the host: the most probable next tokens
-  /// of each hypothesis, best first, then others. An id that comes again, and one below 0, is passed over.
+  /// of each hypothesis, best first, then others. Repeated and negative ids are ignored.
   void extend(std::span<const int32_t> ids, std::span<const float> log_probs);
   /// Finishes every hypothesis, given the log-probability of the end token after each.
-  void end(std::span<const float> log_probs);
+  void force_end(std::span<const float> log_probs);
 
-  /// Returns the `n_best` best finished hypotheses, best first, ties in the order in which they finished.
-  /// Those that lack fewer phrases are better. Returns none if the probabilities are NaN. To be called once.
+  /// Returns the `n_best` best finished hypotheses, best first; equally good ones are in the order in which
+  /// they finished. A hypothesis that lacks fewer phrases is better. Returns none if the probabilities are NaN.
+  /// To be called once.
   std::vector<Hypothesis> take_best();
 
  private:
@@ -100,7 +102,7 @@ class Beam {
     CandidateFate fate = CandidateFate::dropped;
   };
   bool rank(std::span<const int32_t> ids, std::span<const float> log_probs);
-  bool place(Candidate& candidate) const;
+  bool assign_bank(Candidate& candidate) const;
   std::vector<size_t> slots_of_banks() const;
   bool is_end(int32_t id) const;
   bool ends(const Candidate& candidate) const;
@@ -108,7 +110,7 @@ class Beam {
   void finish(const LiveHypothesis& parent, const Candidate& candidate);
   LiveHypothesis child_of(const Candidate& candidate) const;
   bool can_improve() const;
-  void tell() const;
+  void notify_observer() const;
 
   const GenerationConfig* rules_;
   BeamLimits limits_;

@@ -18,10 +18,11 @@ struct BeamPlan {
   /// Completes the shortlist of a source: adds to `ids`, in ascending order, the end token, the tokens that the
   /// output must have, and the tokens of the lowest ids that beam search needs to have enough candidates.
   std::vector<int32_t> complete(std::vector<int32_t> ids, const LexicalConstraints& constraints = {}) const;
-  /// Returns the constraints with the first token that the rules force. Throws an input error unless banned
-  /// phrases have tokens and the prefix has those of the vocabulary.
+  /// Returns the constraints; their prefix begins with the first token that the rules force, if there is one.
+  /// Throws an input error if a banned phrase is empty, or if a token of the prefix is not in the vocabulary.
   LexicalConstraints completed(LexicalConstraints constraints) const;
-  /// Throws an input error if the output of a source with these numbers of tokens can't have the prefix.
+  /// Returns the maximum length of the output of a source, with its prefix. Throws an input error if the prefix
+  /// is longer than an output of the model.
   int longest_with(int source_tokens, const LexicalConstraints& constraints) const;
 
   GenerationConfig rules;
@@ -31,15 +32,15 @@ struct BeamPlan {
   std::vector<int32_t> more_ends;
   int context;          ///< `ModelConfig::context_tokens`
   int longest;          ///< number of tokens, including the end token, that the model has positions for
-  int attention_layer;  ///< the decoder layer that tells the coverage of sources; -1: it does not count
+  int attention_layer;  ///< the decoder layer whose attention is the coverage of sources; -1: not needed
   Restrictions restrictions;
 
  private:
-  size_t most_banned_;
+  size_t max_banned_;  // maximum number of tokens that the rules ban in a step
 };
 
 /// Beam search (`Beam`) as a strategy, under the restrictions of the plan. If the output must contain phrases,
-/// their tokens are queried for each hypothesis too.
+/// the queries of each hypothesis also list the tokens of the phrases.
 class BeamSearch final : public Strategy {
  public:
   /// `source_tokens`: number of tokens of the source with its end token, which bounds the length of the output.
@@ -57,12 +58,12 @@ class BeamSearch final : public Strategy {
 
  private:
   std::vector<int32_t> text_of(const LiveHypothesis& hypothesis) const;
-  /// What is asked for instead of the edits and the tokens of phrases, where tokens are penalized.
-  struct AskedTokens {
+  /// The token lists of a query if some tokens are penalized: these are both banned and listed.
+  struct PenaltyLists {
     std::vector<int32_t> banned, listed;
   };
-  Query query_after(const LiveHypothesis& hypothesis, LogitEdits& edits, AskedTokens& asked) const;
-  void take(const Answer& answer, const LogitEdits& edits, size_t listed);
+  Query query_after(const LiveHypothesis& hypothesis, LogitEdits& edits, PenaltyLists& lists) const;
+  void append_answer(const Answer& answer, const LogitEdits& edits, size_t listed);
 
   std::shared_ptr<const BeamPlan> plan_;
   LexicalConstraints constraints_;
@@ -70,15 +71,16 @@ class BeamSearch final : public Strategy {
   std::vector<int32_t> phrase_tokens_;  // ascending, each once
   BanPhrases ban_phrases_;
   Beam beam_;
-  bool begun_ = false;
+  bool begun_ = false;  // whether the first step is done
   std::vector<int32_t> prompt_;
-  ReadingWindow window_;                      // of all unfinished hypotheses, which have equal lengths
-  std::vector<std::vector<int32_t>> begins_;  // what each reads if the window begins
-  std::vector<LogitEdits> edits_;             // of the unfinished hypotheses
-  std::vector<AskedTokens> asked_;            // the same
-  std::vector<size_t> listed_;                // the numbers of their listed tokens
-  size_t answers_size_ = 0;                   // of the longest answer, to which the others are filled up
-  std::vector<int32_t> ids_;                  // of all answers, concatenated
+  ReadingWindow window_;  // of all unfinished hypotheses, which have equal lengths
+  // Of each unfinished hypothesis:
+  std::vector<std::vector<int32_t>> window_tokens_;  // the tokens that it reads in a step that begins a window
+  std::vector<LogitEdits> edits_;
+  std::vector<PenaltyLists> penalty_lists_;
+  std::vector<size_t> listed_;  // number of listed tokens
+  size_t answer_size_ = 0;      // that of the longest answer; the others are padded to it
+  std::vector<int32_t> ids_;    // of all answers, concatenated
   std::vector<float> log_probs_;
 };
 

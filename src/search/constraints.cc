@@ -101,17 +101,17 @@ std::vector<size_t> PhraseSet::unmet(const PhraseProgress& progress) const {
   return indices;
 }
 
-std::vector<size_t> divide_beam(size_t places, std::span<const size_t> wanted) {
-  const size_t banks = wanted.size();
+std::vector<size_t> divide_beam(size_t slots, std::span<const size_t> candidates) {
+  const size_t banks = candidates.size();
   std::vector<size_t> divided(banks);
-  size_t left = places % banks;
+  size_t left = slots % banks;
   for (size_t bank = banks; bank-- > 0;) {
-    left += places / banks;
-    divided[bank] = std::min(left, wanted[bank]);
+    left += slots / banks;
+    divided[bank] = std::min(left, candidates[bank]);
     left -= divided[bank];
   }
   for (size_t bank = banks; bank-- > 0;) {
-    const size_t more = std::min(left, wanted[bank] - divided[bank]);
+    const size_t more = std::min(left, candidates[bank] - divided[bank]);
     divided[bank] += more;
     left -= more;
   }

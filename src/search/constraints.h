@@ -10,14 +10,15 @@ namespace sixfold {
 /// What an output must begin with, must contain and must not contain, as tokens.
 struct LexicalConstraints {
   std::vector<int32_t> prefix;  ///< the output begins with it
-  /// The output contains each of these, not empty, as often as it is listed. Occurrences may overlap.
+  /// The output contains each of these phrases as often as it is listed. Occurrences may overlap. None is
+  /// empty.
   std::vector<std::vector<int32_t>> phrases;
-  std::vector<std::vector<int32_t>> banned_phrases;  ///< the output contains none of these, not empty
-  /// Whether what follows a token belongs to the same word, so that none of `phrases` begins there; empty:
-  /// never.
+  std::vector<std::vector<int32_t>> banned_phrases;  ///< the output contains none of these; none is empty
+  /// Whether the token after a given one belongs to the same word, so that none of `phrases` begins there; an
+  /// empty function: never.
   std::function<bool(int32_t)> word_goes_on = {};
-  /// Whether a token goes on the word that the token before it ends, so that a phrase that ends in that word
-  /// does not occur; empty: never.
+  /// Whether the token `next` continues the word of the token `last` before it, so that a phrase that ends in
+  /// `last` does not occur there; an empty function: never.
   std::function<bool(int32_t last, int32_t next)> continues_word = {};
 
   bool empty() const { return prefix.empty() && phrases.empty() && banned_phrases.empty(); }
@@ -25,7 +26,7 @@ struct LexicalConstraints {
   std::vector<int32_t> tokens() const;
 };
 
-/// How far a hypothesis is with the phrases that it must contain.
+/// How many tokens of the phrases that it must contain a hypothesis has.
 struct PhraseProgress {
   std::vector<int32_t>
       matched;  ///< for each phrase, the number of its first tokens that the hypothesis ends in
@@ -47,12 +48,12 @@ class PhraseSet {
   bool empty() const { return phrases_.empty(); }
   /// The number of tokens of all phrases, each as often as it must occur.
   int tokens() const { return tokens_; }
-  /// Of an empty hypothesis.
+  /// The progress of an empty hypothesis.
   PhraseProgress start() const;
-  /// The progress of a hypothesis that is extended by a token.
+  /// The progress of a hypothesis after it is extended by a token.
   PhraseProgress after(const PhraseProgress& progress, int32_t token) const;
-  /// The number of tokens of phrases that are met: those of the phrases that occur, and those of the one that
-  /// the hypothesis is farthest in. From 0 to `tokens()`.
+  /// The number of tokens of phrases that are met, from 0 to `tokens()`: all tokens of the phrases that occur,
+  /// and the matched tokens of the missing phrase of which most are matched.
   int met(const PhraseProgress& progress) const;
   bool complete(const PhraseProgress& progress) const { return met(progress) == tokens_; }
   /// The indices, in the list of the constructor, of the phrases that still must occur.
@@ -61,20 +62,21 @@ class PhraseSet {
  private:
   struct Phrase {
     std::vector<int32_t> ids;
-    /// Of its first i + 1 tokens: the longest proper prefix that they end in and that may begin there.
+    /// For each i, the length of the longest proper prefix of the phrase that its first i + 1 tokens end in,
+    /// and that may begin there.
     std::vector<int32_t> borders;
-    std::vector<size_t> indices;  ///< in the list
+    std::vector<size_t> indices;  ///< where the list of the constructor has it
   };
-  std::vector<Phrase> phrases_;  // each once
+  std::vector<Phrase> phrases_;  // no two are equal
   int tokens_ = 0;
   std::function<bool(int32_t)> word_goes_on_;
   std::function<bool(int32_t, int32_t)> continues_word_;
 };
 
-/// Divides the places of a beam among banks, as dynamic beam allocation does (Post and Vilar 2018,
-/// section 3.2): each bank gets an equal part, the last one the rest too. Places that a bank has no use for go
-/// to the bank before it, and what is left then to the last banks that have use for them. `wanted`: the number
-/// of hypotheses of each bank. Returns the places of each.
-std::vector<size_t> divide_beam(size_t places, std::span<const size_t> wanted);
+/// Divides the slots of a beam among banks, as dynamic beam allocation does (Post and Vilar 2018, section 3.2):
+/// each bank gets an equal part, and the last one also the remainder. Slots for which a bank has no candidates
+/// go to the bank before it. Slots that are left then go to the last banks that have more candidates.
+/// `candidates`: number of candidates of each bank. Returns the number of slots of each bank.
+std::vector<size_t> divide_beam(size_t slots, std::span<const size_t> candidates);
 
 }  // namespace sixfold

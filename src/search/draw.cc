@@ -7,11 +7,12 @@
 namespace sixfold {
 namespace {
 
-constexpr float never = -std::numeric_limits<float>::infinity(),
+constexpr float banned_logit = -std::numeric_limits<float>::infinity(),
                 largest_float = std::numeric_limits<float>::max();
 
+/// Whether no logit is NaN or +infinity.
 bool are_numbers(std::span<const float> logits) {
-  return std::ranges::all_of(logits, [](float logit) { return logit <= largest_float; });  // no NaN
+  return std::ranges::all_of(logits, [](float logit) { return logit <= largest_float; });
 }
 
 void penalize(std::span<float> logits, float penalty, std::span<const int32_t> before) {
@@ -37,7 +38,7 @@ std::vector<Choice> choices_of(std::span<const float> logits, float temperature)
   std::vector<Choice> choices;
   const auto largest = static_cast<double>(*std::ranges::max_element(logits));
   for (size_t id = 0; id < logits.size(); ++id)
-    if (logits[id] > never)
+    if (logits[id] > banned_logit)
       choices.push_back(
           {static_cast<int32_t>(id), logits[id],
            std::exp((static_cast<double>(logits[id]) - largest) / static_cast<double>(temperature))});
@@ -57,17 +58,17 @@ double sum_of(std::span<const Choice> choices) {
   return sum;
 }
 
-/// Keeps the fewest likeliest choices that have the share `top_p` of all weights. Few are looked at in most
-/// cases, so that not all have to be sorted.
+/// Keeps the likeliest choices, as few as together have the share `top_p` of all weights. Usually these are
+/// few, so that only the first choices are sorted.
 void keep_share(std::vector<Choice>& choices, double top_p) {
-  const double wanted = top_p * sum_of(choices);
+  const double target = top_p * sum_of(choices);
   for (size_t sorted = 64;; sorted *= 8) {
     const size_t count = std::min(sorted, choices.size());
     std::ranges::partial_sort(choices, choices.begin() + static_cast<std::ptrdiff_t>(count), is_likelier);
     double reached = 0;
     for (size_t kept = 1; kept <= count; ++kept) {
       reached += choices[kept - 1].weight;
-      if (reached >= wanted || kept == choices.size()) return choices.resize(kept);
+      if (reached >= target || kept == choices.size()) return choices.resize(kept);
     }
   }
 }
@@ -76,7 +77,8 @@ int32_t choose(std::span<const Choice> choices, double uniform) {
   double left = uniform * sum_of(choices);
   int32_t chosen = -1;
   for (const Choice& choice : choices) {
-    if (choice.weight > 0) chosen = choice.id;  // the last one where rounding has left a little
+    if (choice.weight > 0)
+      chosen = choice.id;  // if rounding errors let `left` stay above 0, the last one is chosen
     left -= choice.weight;
     if (left < 0) break;
   }
@@ -85,7 +87,7 @@ int32_t choose(std::span<const Choice> choices, double uniform) {
 
 }  // namespace
 
-double log_sum(std::span<const float> logits) {
+double log_sum_exp(std::span<const float> logits) {
   const double largest = *std::ranges::max_element(logits);
   if (largest == -std::numeric_limits<double>::infinity()) return 0;
   double sum = 0;
@@ -96,10 +98,10 @@ double log_sum(std::span<const float> logits) {
 Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const int32_t> before,
            std::span<const int32_t> banned, double uniform) {
   if (!are_numbers(logits)) return {};
-  const double normalizer = log_sum(logits);
-  const std::vector<float> own(logits.begin(), logits.end());
+  const double normalizer = log_sum_exp(logits);
+  const std::vector<float> model_logits(logits.begin(), logits.end());
   if (options.repetition_penalty != 1) penalize(logits, options.repetition_penalty, before);
-  for (const int32_t id : banned) logits[static_cast<size_t>(id)] = never;
+  for (const int32_t id : banned) logits[static_cast<size_t>(id)] = banned_logit;
   const bool greedy = options.temperature == 0;
   std::vector<Choice> choices = choices_of(logits, greedy ? 1 : options.temperature);
   if (choices.empty()) return {.id = all_tokens_banned};
@@ -109,12 +111,12 @@ Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const 
   std::erase_if(choices,
                 [&](const Choice& choice) { return choice.weight < static_cast<double>(options.min_p); });
   const int32_t id = choose(choices, uniform);
-  return {id, static_cast<double>(own[static_cast<size_t>(id)]) - normalizer};
+  return {id, static_cast<double>(model_logits[static_cast<size_t>(id)]) - normalizer};
 }
 
 std::vector<Drawn> likeliest(std::span<const float> logits, int count) {
   if (count == 0 || !are_numbers(logits)) return {};
-  const double normalizer = log_sum(logits);
+  const double normalizer = log_sum_exp(logits);
   std::vector<Choice> choices = choices_of(logits, 1);
   keep_likeliest(choices, static_cast<size_t>(count));
   std::vector<Drawn> drawn;

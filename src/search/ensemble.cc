@@ -10,7 +10,7 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t rows_at_once = 64;  // of probabilities, which take memory
+constexpr size_t rows_at_once = 64;  // limits the memory of the rows of probabilities
 constexpr float forbidden = -std::numeric_limits<float>::infinity();
 
 void forbid(std::span<float> values, std::span<const int32_t> tokens) {
@@ -25,39 +25,39 @@ void forbid_others(std::span<float> values, std::span<const int32_t> shortlist) 
   std::ranges::copy(kept, values.begin());
 }
 
-/// What several models say of the next token. Most tokens are only ranked, so that each takes one exponential
-/// for each model.
-class Together {
+/// The averaged distribution over the next token. Most tokens are only ranked, for which one exponential for
+/// each model is enough; exact log-probabilities are computed for single tokens.
+class EnsembleDistribution {
  public:
-  /// `logits`: of each model, which are kept.
-  Together(const Ensemble& ensemble, std::vector<std::span<const float>> logits)
+  /// `logits`: those of each model; they must outlive the object.
+  EnsembleDistribution(const Ensemble& ensemble, std::vector<std::span<const float>> logits)
       : ensemble_(ensemble), logits_(std::move(logits)), ranks_(logits_[0].size(), 0) {
-    std::vector<float> own(ranks_.size());
+    std::vector<float> exponentials(ranks_.size());
     for (size_t m = 0; m < logits_.size(); ++m) {
       const std::span<const float> all = logits_[m];
       const float largest = *std::ranges::max_element(all);
       double sum = 0;
-      for (size_t id = 0; id < own.size(); ++id)
-        sum += static_cast<double>(own[id] = std::exp(all[id] - largest));
+      for (size_t id = 0; id < exponentials.size(); ++id)
+        sum += static_cast<double>(exponentials[id] = std::exp(all[id] - largest));
       normalizers_.push_back(static_cast<double>(largest) + std::log(sum));
       const auto share = static_cast<float>(ensemble.weights[m] / sum),
                  weight = static_cast<float>(ensemble.weights[m]),
                  normalizer = static_cast<float>(normalizers_[m]);
-      for (size_t id = 0; id < own.size(); ++id)
-        ranks_[id] += of_probabilities() ? share * own[id] : weight * (all[id] - normalizer);
+      for (size_t id = 0; id < exponentials.size(); ++id)
+        ranks_[id] += of_probabilities() ? share * exponentials[id] : weight * (all[id] - normalizer);
     }
     if (of_probabilities()) return;
-    const double sum = log_sum(ranks_);
+    const double sum = log_sum_exp(ranks_);
     for (float& rank : ranks_) rank -= static_cast<float>(sum);
   }
 
-  /// Probabilities, or log-probabilities: whatever the models are averaged by.
+  /// Probabilities or log-probabilities, depending on which of them are averaged (`EnsembleMean`).
   std::span<float> ranks() { return ranks_; }
   float lowest() const { return of_probabilities() ? 0 : forbidden; }
   float log_probability(int32_t id) const {
     const auto place = static_cast<size_t>(id);
     if (!of_probabilities()) return ranks_[place];
-    // Not from the probability, which may be too small for its type.
+    // Computed from the logits, since the probability may underflow.
     std::vector<double> each;
     for (size_t m = 0; m < logits_.size(); ++m)
       each.push_back(std::log(ensemble_.weights[m]) + static_cast<double>(logits_[m][place]) - normalizers_[m]);
@@ -93,7 +93,7 @@ class EnsembleScorer final : public Scorer {
   std::span<const Answer> score(std::span<const Extension> extensions, std::span<const Query> queries) override;
 
  private:
-  void answer(const Query& query, Together& next);
+  void answer(const Query& query, EnsembleDistribution& next);
 
   const DecodeWorkspace& workspace_;
   std::vector<std::unique_ptr<DecodingState>> states_;  // of each model
@@ -112,8 +112,8 @@ void EnsembleScorer::enter(std::span<const int> requests, const IdBatch& sources
                            std::span<const std::span<const int32_t>> shortlists) {
   for (const int request : requests)
     if (request >= std::ssize(shortlists_)) shortlists_.resize(static_cast<size_t>(request) + 1);
-  std::vector<std::vector<int32_t>> own;
-  for (const auto& shortlist : shortlists) own.emplace_back(shortlist.begin(), shortlist.end());
+  std::vector<std::vector<int32_t>> copies;
+  for (const auto& shortlist : shortlists) copies.emplace_back(shortlist.begin(), shortlist.end());
   size_t entered = 0;
   try {
     for (; entered < states_.size(); ++entered) {
@@ -126,7 +126,7 @@ void EnsembleScorer::enter(std::span<const int> requests, const IdBatch& sources
     throw;
   }
   for (size_t i = 0; i < requests.size(); ++i)
-    shortlists_[static_cast<size_t>(requests[i])] = std::move(own[i]);
+    shortlists_[static_cast<size_t>(requests[i])] = std::move(copies[i]);
 }
 
 void EnsembleScorer::leave(int request) {
@@ -144,29 +144,29 @@ int64_t EnsembleScorer::rows() const {
 }
 
 /// Appends the answer to a query.
-void EnsembleScorer::answer(const Query& query, Together& next) {
+void EnsembleScorer::answer(const Query& query, EnsembleDistribution& next) {
   const auto add = [&](int32_t id, float log_prob) {
     ids_.push_back(id);
     log_probs_.push_back(log_prob);
   };
   if (query.draw) {
-    std::vector<float> own = next.log_probabilities();
-    std::vector<Drawn> answers = likeliest(own, query.draw->likeliest);
-    answers.insert(answers.begin(),
-                   draw(own, *query.draw->options, query.draw->before, query.banned, query.draw->uniform));
+    std::vector<float> log_probs = next.log_probabilities();
+    std::vector<Drawn> answers = likeliest(log_probs, query.draw->likeliest);
+    answers.insert(answers.begin(), draw(log_probs, *query.draw->options, query.draw->before, query.banned,
+                                         query.draw->uniform));
     for (const Drawn& drawn : answers) add(drawn.id, static_cast<float>(drawn.log_probability));
     return;
   }
-  float left = 0;  // logarithm of the probability of what is not banned
+  float log_normalizer = 0;  // log-probability of all tokens that are not banned
   if (query.renormalize) {
-    std::vector<float> own = next.log_probabilities();
-    forbid(own, query.banned);
-    left = static_cast<float>(log_sum(own));
+    std::vector<float> log_probs = next.log_probabilities();
+    forbid(log_probs, query.banned);
+    log_normalizer = static_cast<float>(log_sum_exp(log_probs));
   }
   const std::span<float> ranks = next.ranks();
   std::vector<bool> banned(ranks.size());
   for (const int32_t id : query.banned) banned[static_cast<size_t>(id)] = true;
-  // All are NaN where one is, so that there is an order; who asks sees it.
+  // If one is NaN, all become NaN: sorting needs a consistent order, and the search must notice the NaN.
   const auto nan = std::ranges::find_if(ranks, [](float rank) { return std::isnan(rank); });
   if (nan != ranks.end()) std::ranges::fill(ranks, float{*nan});
   std::vector<int32_t> best;
@@ -178,9 +178,10 @@ void EnsembleScorer::answer(const Query& query, Together& next) {
     return first > second || (!(first < second) && a < b);
   });
   for (const int32_t id : std::span(best).first(static_cast<size_t>(count)))
-    add(id, next.log_probability(id) - left);
+    add(id, next.log_probability(id) - log_normalizer);
   for (const int32_t id : query.listed) {
-    add(id, query.renormalize && banned[static_cast<size_t>(id)] ? forbidden : next.log_probability(id) - left);
+    add(id, query.renormalize && banned[static_cast<size_t>(id)] ? forbidden
+                                                                 : next.log_probability(id) - log_normalizer);
     if (query.logits) logits_.push_back(log_probs_.back());
   }
 }
@@ -204,7 +205,7 @@ std::span<const Answer> EnsembleScorer::score(std::span<const Extension> extensi
     size_t id, logit, given;
   };
   std::vector<End> ends;
-  // For each extension, the places before its given tokens, and its last one, among the tokens of all.
+  // The rows of states that predict the given tokens of each extension, and its next token, among all rows.
   std::vector<int32_t> places;
   std::vector<size_t> last_rows;
   int32_t end_of_tokens = 0;
@@ -217,26 +218,26 @@ std::span<const Answer> EnsembleScorer::score(std::span<const Extension> extensi
     last_rows.push_back(places.size() - 1);
   }
   Context context(workspace_.backend, workspace_.arena);
-  std::vector<Tensor> states;  // of all tokens of the extensions, from each model
+  std::vector<Tensor> states;  // for each model, those of all tokens of the extensions
   for (const auto& state : states_) states.push_back(state->extend(extensions, context));
   for (size_t begin = 0; begin < places.size(); begin += rows_at_once) {
     const size_t count = std::min(rows_at_once, places.size() - begin);
     std::vector<std::vector<float>> logits;  // of each model, [count, vocab]
     for (size_t m = 0; m < states_.size(); ++m) {
-      Tensor asked = context.tensor(static_cast<int64_t>(count), states[m].cols(), states[m].dtype());
+      Tensor chunk = context.tensor(static_cast<int64_t>(count), states[m].cols(), states[m].dtype());
       const Tensor rows = context.indices(std::span(places).subspan(begin, count));
-      context.backend().run(kernel::GatherRows{asked.view(), states[m].view(), rows.ids()});
-      logits.push_back(ops::logits(context, asked, ensemble.models[m]->output()).to_floats(context.backend()));
+      context.backend().run(kernel::GatherRows{chunk.view(), states[m].view(), rows.ids()});
+      logits.push_back(ops::logits(context, chunk, ensemble.models[m]->output()).to_floats(context.backend()));
     }
     for (size_t row = 0; row < count; ++row) {
-      const size_t i = ends.size();  // of the extension
-      std::vector<std::span<const float>> own;
+      const size_t i = ends.size();                    // of the extension
+      std::vector<std::span<const float>> row_logits;  // of each model
       for (std::vector<float>& of_model : logits) {
         const std::span<float> all = std::span(of_model).subspan(row * vocab, vocab);
         forbid_others(all, shortlists_[static_cast<size_t>(extensions[i].request)]);
-        own.push_back(all);
+        row_logits.push_back(all);
       }
-      Together next(ensemble, std::move(own));
+      EnsembleDistribution next(ensemble, std::move(row_logits));
       const size_t left = last_rows[i] - (begin + row);  // rows of this extension after this one
       if (left > 0) {
         given_.push_back(next.log_probability(extensions[i].tokens.last(left)[0]));

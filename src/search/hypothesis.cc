@@ -20,9 +20,9 @@ const char* name_of(FinishReason reason) {
 }
 
 bool ends_in_a_loop(const std::vector<int32_t>& ids) {
-  constexpr int most_tokens = 8, fewest_times = 4;
-  for (int period = 1; period <= most_tokens; ++period) {
-    const int span = period * fewest_times;
+  constexpr int max_period = 8, min_repetitions = 4;
+  for (int period = 1; period <= max_period; ++period) {
+    const int span = period * min_repetitions;
     if (std::ssize(ids) < span) return false;
     if (std::equal(ids.end() - span + period, ids.end(), ids.end() - span)) return true;
   }

@@ -6,12 +6,12 @@ namespace sixfold {
 
 ReadingWindow::Step ReadingWindow::next(size_t length) {
   const size_t added = length - seen_;
-  const auto most = static_cast<size_t>(context_);
+  const auto limit = static_cast<size_t>(context_);
   Step step{.newest = added};
   if (read_ == 0) {
     step.begins = true;
-  } else if (most > 0 && read_ + added > most) {
-    step = {.begins = true, .newest = std::min(std::max(most / 2, added), length)};
+  } else if (limit > 0 && read_ + added > limit) {
+    step = {.begins = true, .newest = std::min(std::max(limit / 2, added), length)};
     read_ = 0;
   }
   read_ += step.newest + (reads_start(step) ? 1 : 0);

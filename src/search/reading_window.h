@@ -6,24 +6,29 @@
 
 namespace sixfold {
 
-/// What is read before the tokens of a window.
+/// The start token that is read before the tokens of a window.
 struct WindowStart {
-  int32_t token;
+  int32_t token;            ///< negative: none
   bool before_text = true;  ///< false: only if the window has no tokens
 };
 
-/// What a decoder reads in each step. A language model that has read as many tokens as in its training begins
-/// anew with the latter half of them: that depends on the length of the text alone.
+/// Determines which tokens a decoder reads in each step. When a language model has read as many tokens as its
+/// context has, it starts a new window with the last half of them, so that the state of the older ones is
+/// dropped. Where windows start depends only on the length of the text.
 class ReadingWindow {
  public:
-  /// `context`: most tokens to read, start token included (`ModelConfig::context_tokens`); 0: no limit.
+  /// `context`: maximum number of tokens to read, with the start token (`ModelConfig::context_tokens`); 0: no
+  /// limit.
   ReadingWindow(int context, const WindowStart& start) : context_(context), start_(start) {}
 
   struct Step {
-    bool begins = false;  ///< forget what was read, and read the start token first, if there is one
-    size_t newest = 1;    ///< then this many of the newest tokens of the text
+    /// Whether the step begins a window: the decoder forgets what it has read, and reads the start token first,
+    /// if there is one.
+    bool begins = false;
+    size_t newest = 1;  ///< number of tokens to read, which are the last ones of the text
   };
-  /// The next step, with a text of `length` tokens: at first all of them, then those that were added.
+  /// The next step, after which a text of `length` tokens is read. The first step reads all tokens; later steps
+  /// read those that were added, or begin a window.
   Step next(size_t length);
   /// The tokens of a step that begins a window: the start token, if it is read, then the newest of `text`.
   std::vector<int32_t> begin(std::span<const int32_t> text, const Step& step) const;
@@ -33,8 +38,8 @@ class ReadingWindow {
 
   int context_;
   WindowStart start_;
-  size_t seen_ = 0;  ///< tokens of the text that the last step ended with
-  size_t read_ = 0;  ///< tokens read since the window began, start token included
+  size_t seen_ = 0;  ///< number of tokens of the text at the last step
+  size_t read_ = 0;  ///< number of tokens read since the window began, with the start token
 };
 
 }  // namespace sixfold

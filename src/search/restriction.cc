@@ -7,7 +7,8 @@ Restrictions restrictions_of(const ModelConfig& model, const GenerationConfig& r
   Restrictions all;
   if (std::vector<int32_t> never = tokens_never_generated(model, rules); !never.empty())
     all.push_back(std::make_unique<SuppressTokens>(std::move(never)));
-  // Of a translation a forced first token is part of the output, and is followed by the first that is chosen.
+  // A translation begins with the forced first token, if there is one; the next token is the first that is
+  // chosen.
   const size_t first = rules.forced_first_token >= 0 && !model.continues_text() ? 1 : 0;
   if (!rules.begin_suppress_tokens.empty())
     all.push_back(std::make_unique<SuppressAtPlace>(rules.begin_suppress_tokens, first));

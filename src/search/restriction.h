@@ -45,7 +45,7 @@ class SuppressTokens final : public Restriction {
   std::vector<int32_t> tokens_;
 };
 
-/// Bans tokens in one place after the prompt, counted from 0.
+/// Bans tokens at one position after the prompt, counted from 0.
 class SuppressAtPlace final : public Restriction {
  public:
   SuppressAtPlace(std::vector<int32_t> tokens, size_t place) : tokens_(std::move(tokens)), place_(place) {}
@@ -59,10 +59,10 @@ class SuppressAtPlace final : public Restriction {
   size_t place_;
 };
 
-/// Penalizes the tokens that occur before (Keskar et al. 2019, CTRL).
+/// Penalizes the tokens that the text has already (Keskar et al. 2019, CTRL).
 class RepetitionPenalty final : public Restriction {
  public:
-  /// `start`: a token that counts as one of every text; -1: none.
+  /// `start`: a token that counts as a token of every text, such as the start token; -1: none.
   explicit RepetitionPenalty(float penalty, int32_t start = -1) : penalty_(penalty), start_(start) {}
   void edit(const RestrictedText& text, LogitEdits& edits) const override {
     edits.penalty = penalty_;
@@ -107,7 +107,7 @@ class NoRepeatedNgram final : public Restriction {
   size_t size_;
 };
 
-/// Bans each token that would complete one of some phrases. Those of a single token are banned everywhere.
+/// Bans each token that would complete one of the phrases. A phrase of a single token is banned everywhere.
 class BanPhrases final : public Restriction {
  public:
   explicit BanPhrases(std::vector<std::vector<int32_t>> phrases) : phrases_(std::move(phrases)) {}
@@ -125,8 +125,8 @@ class BanPhrases final : public Restriction {
 
 using Restrictions = std::vector<std::unique_ptr<const Restriction>>;
 
-/// Returns what the rules forbid, whatever searches, but for the repetition penalty. `more_ends`: tokens
-/// besides that of the model that end an output.
+/// Returns the restrictions of the rules that beam search and sampling share: all but the repetition penalty.
+/// `more_ends`: tokens besides that of the model that end an output.
 Restrictions restrictions_of(const ModelConfig& model, const GenerationConfig& rules,
                              const std::vector<int32_t>& more_ends);
 

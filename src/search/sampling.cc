@@ -20,11 +20,16 @@ double uniform_number(uint64_t seed, uint64_t sample, uint64_t place) {
   return static_cast<double>((uint64_t{bits[0]} << 32 | bits[1]) >> 11) * 0x1p-53;
 }
 
+const DrawOptions& checked_draw_options(const DrawOptions& options) {
+  check_ranges(options);
+  return options;
+}
+
 }  // namespace
 
 SamplingPlan::SamplingPlan(const ModelConfig& model, const GenerationConfig& rules, const DrawOptions& options,
                            uint64_t random_seed, const std::vector<int32_t>& more_ends)
-    : draw((check_ranges(options), options)),
+    : draw(checked_draw_options(options)),
       seed(random_seed),
       prompt_is_output(!model.continues_text()),
       certain(prompt_is_output && rules.forced_first_token >= 0 ? 1 : 0),
@@ -58,8 +63,8 @@ void Sampling::use(int32_t id) {
 
 void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
   const ReadingWindow::Step step = window_.next(text_.size());
-  if (step.begins) begin_ = window_.begin(text_, step);
-  const auto tokens = step.begins ? std::span<const int32_t>(begin_) : std::span(text_).last(1);
+  if (step.begins) window_tokens_ = window_.begin(text_, step);
+  const auto tokens = step.begins ? std::span<const int32_t>(window_tokens_) : std::span(text_).last(1);
   extensions.push_back({.request = request, .parent = 0, .tokens = tokens, .new_sequence = step.begins});
   edits_.clear();
   for (const auto& restriction : plan_->restrictions)
@@ -82,7 +87,7 @@ void Sampling::advance(std::span<const Answer> answers) {
       result_.log_probability += static_cast<double>(answers[0].given[i]);
   if (max_tokens_ == 0) return finish(FinishReason::cut);
   const int32_t id = answers[0].ids[0];
-  if (id == all_tokens_banned) return finish(FinishReason::cut);  // as beam search does
+  if (id == all_tokens_banned) return finish(FinishReason::cut);  // as in beam search
   if (id < 0) {
     failed_ = done_ = true;
     return;
@@ -135,7 +140,7 @@ void Samples::advance(std::span<const Answer> answers) {
 
 bool Samples::done() const { return std::ranges::all_of(outputs_, &Sampling::done); }
 
-/// The best score first. Probabilities that are NaN spoil all outputs.
+/// Returns no output if the probabilities of any are NaN.
 std::vector<Hypothesis> Samples::take_best() {
   std::vector<Hypothesis> all;
   for (Sampling& output : outputs_) {

@@ -11,15 +11,15 @@
 
 namespace sixfold {
 
-/// Is told each token that is drawn, except the end token. Observing changes nothing in what is drawn.
+/// Receives each token that is drawn, except the end token. An observer does not change what is drawn.
 class DrawObserver {
  public:
   virtual ~DrawObserver() = default;
-  /// `answer`: the token, then the likeliest ones in its place, with log-probabilities under the model itself.
+  /// `answer`: the token, then the likeliest ones in its place, with the log-probabilities of the model.
   /// `before`: the prompt and the tokens before it. Called by the thread that decodes.
   virtual void see(std::span<const int32_t> before, const Answer& answer) = 0;
-  /// Is told the prompt once, before all other tokens, if the plan says so: `Answer::given` has the
-  /// log-probabilities of its last tokens, of all but the first if no token is read before it.
+  /// Receives the prompt once, before all other tokens, if `SamplingPlan::shows_prompt`. `Answer::given` has
+  /// the log-probabilities of its tokens; that of the first one is missing if no token is read before it.
   virtual void see_prompt(std::span<const int32_t> /*prompt*/, const Answer& /*answer*/) {}
 };
 
@@ -32,26 +32,27 @@ struct SamplingPlan {
 
   DrawOptions draw;
   uint64_t seed;
-  int likeliest = 0;          ///< number of likeliest tokens that observers are told
-  bool shows_prompt = false;  ///< whether observers are told the prompt
+  int likeliest = 0;          ///< number of likeliest tokens that observers receive
+  bool shows_prompt = false;  ///< whether observers receive the prompt
   /// Whether the prompt begins the output, as that of a translation does; false: the output follows it.
   bool prompt_is_output;
-  size_t certain = 0;  ///< number of tokens of such a prompt that count as certain
+  size_t certain = 0;  ///< number of first tokens of such a prompt whose probability counts as 1
   WindowStart start;
   std::vector<int32_t> ends;  ///< each of them ends a text
   int context;
-  Restrictions restrictions;  ///< they see the prompt and the tokens after it
+  Restrictions restrictions;  ///< they apply to the prompt and the tokens after it
 };
 
-/// Is given a text after each of its tokens, with the prompt. Returns whether it is complete.
+/// Called after each token that is drawn, with the prompt and the tokens after it. Returns whether the text is
+/// complete.
 using StopCriterion = std::function<bool(std::span<const int32_t> text)>;
 
 /// Draws one text after a prompt, token by token. Its random numbers are a function of the plan's seed,
-/// `sample` and the place of the token alone. With a temperature of 0 this is greedy search.
+/// `sample` and the position of the token only. With a temperature of 0 this is greedy search.
 class Sampling final : public Strategy {
  public:
-  /// Draws at most `max_tokens` tokens; 0 if the prompt is shown or is output, which is all then. The observer,
-  /// or null, outlives the strategy.
+  /// Draws at most `max_tokens` tokens. It may be 0 only if an observer receives the prompt, or if the prompt
+  /// is output. The observer, or null, must outlive the strategy.
   Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, int max_tokens,
            uint64_t sample, DrawObserver* observer = nullptr, StopCriterion stops = nullptr);
 
@@ -70,24 +71,26 @@ class Sampling final : public Strategy {
   std::shared_ptr<const SamplingPlan> plan_;
   size_t prompt_;              // number of tokens of the prompt
   std::vector<int32_t> text_;  // the prompt and what follows it
-  std::vector<int32_t> used_;  // its tokens, each once, ascending
+  std::vector<int32_t> used_;  // the tokens of the text, each once, ascending
   int max_tokens_;
   uint64_t sample_;
   DrawObserver* observer_;
   StopCriterion stops_;  // or null
   ReadingWindow window_;
-  std::vector<int32_t> begin_;  // what is read if the window begins
+  std::vector<int32_t> window_tokens_;  // the tokens that are read in a step that begins a window
   LogitEdits edits_;
   DrawQuery query_;
   Hypothesis result_;
   bool done_ = false, failed_ = false;
 };
 
-/// Draws several outputs for one source, which are decoded side by side.
+/// Draws several outputs for one source, which are decoded at the same time.
 class Samples final : public Strategy {
  public:
-  /// `prefix` begins each output. Its random numbers are those of `samples`, one number for each output.
-  /// `rules`: how outputs are scored. `longest`: of an output, which has no end token then.
+  /// Each output begins with `prefix`. `samples`: for each output, the number that its random numbers follow
+  /// from
+  /// (`Sampling`). `rules`: how outputs are scored. `longest`: maximum number of tokens of an output, without
+  /// the end token.
   Samples(std::shared_ptr<const SamplingPlan> plan, const GenerationConfig& rules,
           const std::vector<int32_t>& prefix, int longest, std::span<const uint64_t> samples);
 
@@ -99,7 +102,7 @@ class Samples final : public Strategy {
  private:
   GenerationConfig rules_;
   std::vector<Sampling> outputs_;
-  std::vector<int> places_;  // of each among the extensions of the last step
+  std::vector<int> places_;  // the index of each output among the extensions of the last step
 };
 
 }  // namespace sixfold

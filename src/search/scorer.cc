@@ -21,21 +21,23 @@ Tensor bias_without(const ops::OutputWeights& output, const std::vector<int32_t>
   return bias;
 }
 
-bool ask_the_same(const Query& a, const Query& b) {
-  if (a.draw || b.draw) return a.draw && b.draw;  // the numbers differ, but the product is the same
+/// Whether the queries can be answered by the same matrix products.
+bool share_products(const Query& a, const Query& b) {
+  if (a.draw || b.draw) return a.draw && b.draw;  // whatever the random numbers are
   return a.top_k == b.top_k && a.renormalize == b.renormalize && std::ranges::equal(a.banned, b.banned) &&
          std::ranges::equal(a.listed, b.listed) && a.logits == b.logits;
 }
 
-/// Returns the weights of these rows, which `make` makes if they are not among those that are kept.
+/// Returns the weights of these rows from the cache `all`. If it does not have them, adds those that `make`
+/// returns.
 template <class Make>
-const ops::OutputWeights& kept(std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>& all,
-                               const std::vector<int32_t>& rows, const Make& make) {
+const ops::OutputWeights& find_or_make(std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>& all,
+                                       const std::vector<int32_t>& rows, const Make& make) {
   const auto known =
       std::find_if(all.begin(), all.end(), [&](const auto& weights) { return weights.first == rows; });
   if (known != all.end()) return known->second;
-  constexpr size_t most_kept = 16;
-  if (all.size() == most_kept) all.clear();
+  constexpr size_t max_cached = 16;
+  if (all.size() == max_cached) all.clear();
   return all.emplace_back(rows, make()).second;
 }
 
@@ -57,17 +59,17 @@ class ModelScorer final : public Scorer {
   struct Output {
     ops::OutputWeights weights;
     std::vector<int32_t> ids;  ///< token id of each row, ascending; empty: row i is token i
-    /// Weights that were made for some of the rows.
-    using OfRows = std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>;
-    OfRows without = {};   ///< under which these tokens have probability 0
-    OfRows selected = {};  ///< of these tokens alone
+    /// Caches of weights that were made for some of the rows.
+    using WeightsByRows = std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>;
+    WeightsByRows without = {};   ///< weights that give the tokens of these rows probability 0
+    WeightsByRows selected = {};  ///< weights of these rows only
 
     std::vector<int32_t> rows_of(std::span<const int32_t> tokens) const;
   };
   Output& output_of(int request);
   const ops::OutputWeights& without(Output& output, const std::vector<int32_t>& rows) const;
   const ops::OutputWeights& selected(Output& output, const std::vector<int32_t>& rows) const;
-  /// Of listed tokens, both [states, listed].
+  /// Values of the listed tokens, both [states, listed].
   struct Listed {
     std::vector<float> log_probs, logits;
   };
@@ -82,7 +84,7 @@ class ModelScorer final : public Scorer {
   const DecodeWorkspace& workspace_;
   DecodingState state_;
   Output all_;
-  std::vector<std::unique_ptr<Output>> shortlisted_;  // by request; null: all_
+  std::vector<std::unique_ptr<Output>> shortlisted_;  // by number of the request; null: it uses `all_`
   // Of all answers, concatenated.
   std::vector<int32_t> ids_, given_ids_;
   std::vector<float> log_probs_, logits_, given_, given_log_probs_, attention_;
@@ -131,7 +133,7 @@ void ModelScorer::enter(std::span<const int> requests, const IdBatch& sources,
   if (largest != requests.end() && *largest >= std::ssize(shortlisted_))
     shortlisted_.resize(static_cast<size_t>(*largest) + 1);
   Context context(workspace_.backend, workspace_.arena);
-  state_.enter(requests, sources, context);  // last of what may fail
+  state_.enter(requests, sources, context);  // nothing after this may fail
   for (size_t i = 0; i < requests.size(); ++i)
     shortlisted_[static_cast<size_t>(requests[i])] = std::move(outputs[i]);
 }
@@ -165,7 +167,7 @@ std::vector<int32_t> ModelScorer::Output::rows_of(std::span<const int32_t> token
 
 const ops::OutputWeights& ModelScorer::without(Output& output, const std::vector<int32_t>& rows) const {
   if (rows.empty()) return output.weights;
-  return kept(output.without, rows, [&] {
+  return find_or_make(output.without, rows, [&] {
     ops::OutputWeights weights = output.weights;
     weights.bias = bias_without(weights, rows, workspace_.backend);
     return weights;
@@ -173,8 +175,8 @@ const ops::OutputWeights& ModelScorer::without(Output& output, const std::vector
 }
 
 const ops::OutputWeights& ModelScorer::selected(Output& output, const std::vector<int32_t>& rows) const {
-  return kept(output.selected, rows,
-              [&] { return ops::select_outputs(workspace_.backend, output.weights, rows); });
+  return find_or_make(output.selected, rows,
+                      [&] { return ops::select_outputs(workspace_.backend, output.weights, rows); });
 }
 
 /// Returns the state of each extension's last token, [extensions, d_model].
@@ -193,7 +195,7 @@ Tensor ModelScorer::last_rows(const Tensor& states, std::span<const Extension> e
 }
 
 /// Returns the log-probabilities of the listed tokens after each state, [states, listed]. The normalization is
-/// computed for one of them; the others differ from it as their logits do.
+/// computed for one of them: the log-probabilities of others differ from it by the difference of the logits.
 ModelScorer::Listed ModelScorer::listed(const Query& query, Output& output, const Tensor& states,
                                         Context& context) const {
   if (query.listed.empty()) return {};
@@ -206,20 +208,20 @@ ModelScorer::Listed ModelScorer::listed(const Query& query, Output& output, cons
   const auto chosen = std::ranges::find_if_not(rows, is_banned);
   if (chosen == rows.end()) return {all, query.logits ? all : std::vector<float>()};
   const auto base = static_cast<size_t>(chosen - rows.begin());
-  const std::vector<int32_t> same(count, *chosen);
-  const std::vector<float> certain =
-      ops::log_probability(context, states, without(output, banned), context.indices(same))
+  const std::vector<int32_t> base_rows(count, *chosen);
+  const std::vector<float> base_log_probs =
+      ops::log_probability(context, states, without(output, banned), context.indices(base_rows))
           .to_floats(context.backend());
-  if (size == 1 && !query.logits) return {certain, {}};
+  if (size == 1 && !query.logits) return {base_log_probs, {}};
   const std::vector<float> logits =
       ops::logits(context, states, selected(output, rows)).to_floats(context.backend());
   for (size_t row = 0; row < count; ++row)
     for (size_t i = 0, at = row * size; i < size; ++i)
-      if (!is_banned(rows[i])) all[at + i] = certain[row] + (logits[at + i] - logits[at + base]);
+      if (!is_banned(rows[i])) all[at + i] = base_log_probs[row] + (logits[at + i] - logits[at + base]);
   return {all, query.logits ? logits : std::vector<float>()};
 }
 
-/// Adds the log-probabilities of the last tokens of an extension. `states`: of its tokens.
+/// Appends the log-probabilities of the given tokens of an extension. `states`: those of its tokens.
 void ModelScorer::add_given(const Extension& extension, const Query& query, const Tensor& states,
                             Context& context) {
   if (query.given == 0) return;
@@ -243,14 +245,14 @@ void ModelScorer::add_given(const Extension& extension, const Query& query, cons
 /// Appends the attention of each extension whose query asks for it.
 void ModelScorer::add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
                                 const AttentionOfLayers& seen) {
-  size_t tokens = 0;  // of all extensions
+  size_t tokens = 0;  // number of tokens of all extensions
   for (const Extension& extension : extensions) tokens += extension.tokens.size();
   std::map<int, std::vector<float>> weights;
   for (const auto& [layer, tensor] : seen.layers()) {
     require(static_cast<bool>(tensor), "the decoder has no layer {} that attends to the source", layer);
     weights[layer] = tensor.to_floats(*workspace_.backend);
   }
-  size_t first = 0;  // token of the extension
+  size_t first = 0;  // index of the first token of the extension
   for (size_t i = 0; i < extensions.size(); first += extensions[i++].tokens.size()) {
     if (queries[i].attention_layer < 0) continue;
     const std::vector<float>& all = weights.at(queries[i].attention_layer);
@@ -280,7 +282,7 @@ void ModelScorer::answer(const Query& query, Output& output, const Tensor& state
     best = ops::top_k(context, states, query.renormalize ? without(output, banned) : output.weights, k,
                       banned.empty() ? Tensor() : context.indices(banned));
   }
-  const Listed of_listed = listed(query, output, states, context);
+  const Listed listed_answers = listed(query, output, states, context);
   const auto k = static_cast<size_t>(best.k);
   for (size_t row = 0; row < rows; ++row) {
     for (size_t i = row * k; i < (row + 1) * k; ++i) {
@@ -290,11 +292,11 @@ void ModelScorer::answer(const Query& query, Output& output, const Tensor& state
     }
     for (size_t i = 0; i < query.listed.size(); ++i) {
       ids_.push_back(query.listed[i]);
-      log_probs_.push_back(of_listed.log_probs[row * query.listed.size() + i]);
+      log_probs_.push_back(listed_answers.log_probs[row * query.listed.size() + i]);
     }
     ends_.push_back(ids_.size());
   }
-  logits_.insert(logits_.end(), of_listed.logits.begin(), of_listed.logits.end());
+  logits_.insert(logits_.end(), listed_answers.logits.begin(), listed_answers.logits.end());
 }
 
 /// Computes the logits of all rows in one product, and draws a token for each row on its own.
@@ -309,9 +311,9 @@ void ModelScorer::draw_each(std::span<const Query> queries, const Output& output
       for (const int32_t token : tokens)
         require(token >= 0 && token < static_cast<int64_t>(vocab), "token {} is not in the vocabulary of {}",
                 token, vocab);
-    const std::span<float> own = std::span(logits).subspan(row * size, size);
-    std::vector<Drawn> answers = likeliest(own, query.likeliest);  // before the logits are changed
-    answers.insert(answers.begin(), draw(own, *query.options, output.rows_of(query.before),
+    const std::span<float> row_logits = std::span(logits).subspan(row * size, size);
+    std::vector<Drawn> answers = likeliest(row_logits, query.likeliest);  // before the logits are changed
+    answers.insert(answers.begin(), draw(row_logits, *query.options, output.rows_of(query.before),
                                          output.rows_of(queries[row].banned), query.uniform));
     for (const Drawn& drawn : answers) {
       ids_.push_back(output.ids.empty() || drawn.id < 0 ? drawn.id : output.ids[static_cast<size_t>(drawn.id)]);
@@ -342,14 +344,14 @@ std::span<const Answer> ModelScorer::score(std::span<const Extension> extensions
   for (size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
     Output& output = output_of(extensions[begin].request);
     while (end < queries.size() && &output == &output_of(extensions[end].request) &&
-           ask_the_same(queries[begin], queries[end]))
+           share_products(queries[begin], queries[end]))
       ++end;
     const auto rows = static_cast<int64_t>(end - begin);
-    const Tensor own = states.slice_rows(static_cast<int64_t>(begin), rows);
+    const Tensor group = states.slice_rows(static_cast<int64_t>(begin), rows);
     if (queries[begin].draw)
-      draw_each(queries.subspan(begin, end - begin), output, own, context);
+      draw_each(queries.subspan(begin, end - begin), output, group, context);
     else
-      answer(queries[begin], output, own, context);
+      answer(queries[begin], output, group, context);
   }
   for (size_t i = 0, begin = 0, given = 0, best = 0, listed = 0, seen = 0; i < ends_.size();
        begin = ends_[i++]) {

@@ -7,7 +7,7 @@
 namespace sixfold {
 namespace {
 
-/// The output layer of the allowed tokens, and the number that a token has there.
+/// The output layer of the allowed tokens, and the row that each token has there.
 struct Output {
   ops::OutputWeights weights;
   std::span<const int32_t> allowed;

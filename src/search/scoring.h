@@ -8,9 +8,9 @@ namespace sixfold {
 /// Returns the log-probability of each token of each target, including the end token. Sources have end tokens,
 /// or are the values of patches of images; targets have neither start nor end tokens. At most `batch_tokens`
 /// source and target tokens are scored at once, unless a single pair has more. Throws an input error if the
-/// numbers of sources and targets differ, or if a source is empty. `allowed`: the tokens among which the
-/// probability is divided, in ascending order, such as a shortlist; they must contain all tokens to score, end
-/// tokens too. Empty: all.
+/// numbers of sources and targets differ, or if a source is empty. `allowed`: the tokens over which
+/// probabilities are normalized, in ascending order, such as a shortlist; they must contain all tokens to
+/// score, also the end token. Empty: all tokens.
 std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
                                                const std::vector<std::vector<int32_t>>& sources,
                                                const std::vector<std::vector<int32_t>>& targets,

@@ -8,12 +8,12 @@
 
 namespace sixfold {
 
-/// What becomes of a candidate in a step of beam search.
+/// The outcome of a candidate in a step of beam search.
 enum class CandidateFate {
   continues,  ///< it is one of the hypotheses of the next step
   finished,   ///< it is complete
   dropped,    ///< others are better
-  stopped,    ///< it would go on, but the search ends: it can't become better than those that are complete
+  stopped,    ///< it would continue, but the search ends, since the stopping criterion is met
 };
 
 template <>
@@ -30,16 +30,16 @@ struct SearchCandidate {
   int parent = 0;              ///< index among the hypotheses that continued in the last step, best first
   int32_t id = 0;              ///< the token
   double log_probability = 0;  ///< sum over all tokens, this one included
-  double score = 0;            ///< the sum, normalized for this length as that of a finished hypothesis
+  double score = 0;            ///< the score that it has if it is finished with these tokens
   CandidateFate fate = CandidateFate::dropped;
 };
 
-/// Is told each step of a beam search. Observing changes nothing in the search.
+/// Receives each step of a beam search. An observer does not change the search.
 class SearchObserver {
  public:
   virtual ~SearchObserver() = default;
-  /// Receives the candidates of a step, best first; those of no step are lost. Without a candidate no token
-  /// could follow, and the hypotheses were finished as they were. Called by the thread that decodes.
+  /// Called after every step, with its candidates, best first. If there are none, no token was allowed to
+  /// follow, and the hypotheses were finished without another token. Called by the thread that decodes.
   virtual void see(std::span<const SearchCandidate> candidates) = 0;
 };
 

@@ -7,7 +7,7 @@
 
 namespace sixfold {
 
-/// The search of one request, independent of the model. In each step, `ask` names the hypotheses to continue
+/// The search of one request, independent of the model. In each step, `ask` returns the hypotheses to continue
 /// and the queries about their next tokens, and `advance` receives the answers. For one thread at a time.
 class Strategy {
  public:
@@ -18,8 +18,8 @@ class Strategy {
   /// Continues the search with the answers to the last queries, in their order.
   virtual void advance(std::span<const Answer> answers) = 0;
   virtual bool done() const = 0;
-  /// The tokens that can't change any more, after those of the prompt: they can be shown before the search
-  /// ends.
+  /// The tokens of the output so far, with the prompt, that can't change any more: they can be shown before the
+  /// search ends.
   virtual std::span<const int32_t> settled() const { return {}; }
   /// Returns the finished hypotheses, best first. Returns none if all probabilities were NaN. To be called
   /// once.

@@ -20,22 +20,22 @@
 namespace sixfold {
 namespace {
 
-/// A client that waits for its requests.
-class Client final : public ResultSink {
+/// A call that waits for its requests.
+class TestCall final : public ResultSink {
  public:
-  Client(Engine& engine, const Transformer& model, const SearchOptions& options)
-      : engine_(engine), requests_(model.config(), options), client_(engine) {}
+  TestCall(Engine& engine, const Transformer& model, const SearchOptions& options)
+      : engine_(engine), requests_(model.config(), options), call_(engine) {}
   void run(const std::vector<std::vector<int32_t>>& sources) {
     submit(sources);
     while (left_ > 0) help();
   }
   int left() const { return left_; }
-  void help() { engine_.help(client_); }
-  void withdraw() { engine_.withdraw(client_); }
+  void help() { engine_.help(call_); }
+  void withdraw() { engine_.withdraw(call_); }
   void submit(const std::vector<std::vector<int32_t>>& sources) {
     left_ = static_cast<int>(sources.size());
     for (size_t i = 0; i < sources.size(); ++i) {
-      engine_.submit(client_, requests_.make(sources[i], *this, i));
+      engine_.submit(call_, requests_.make(sources[i], *this, i));
     }
   }
   void done(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) override {
@@ -53,7 +53,7 @@ class Client final : public ResultSink {
  private:
   Engine& engine_;
   SearchRequests requests_;
-  Engine::Client client_;
+  Engine::Call call_;
   std::mutex mutex_;
   std::atomic<int> left_{0};
 };
@@ -99,25 +99,25 @@ TEST_P(EngineTest, OneRequestHasAllThreads) {
   if (available_threads() == 1) GTEST_SKIP() << "there is one processor only";
   std::set<int> lent;
   Engine engine(GetParam(), [&] { return DecodeWorkspace(model_, std::make_shared<NotingBackend>(lent)); });
-  Client client(engine, model_, options(2));
-  client.run({{3, 4, 5, 2}});
-  EXPECT_EQ(client.found.size(), 1u);
+  TestCall call(engine, model_, options(2));
+  call.run({{3, 4, 5, 2}});
+  EXPECT_EQ(call.found.size(), 1u);
   EXPECT_EQ(lent, std::set<int>{std::min(GetParam(), available_threads())});
 }
 
-TEST_P(EngineTest, ServesManyClientsAtOnce) {
-  constexpr size_t clients = 5;
-  std::vector<std::unique_ptr<Client>> all;
+TEST_P(EngineTest, ServesManyCallsAtOnce) {
+  constexpr size_t calls = 5;
+  std::vector<std::unique_ptr<TestCall>> all;
   std::vector<std::vector<std::vector<int32_t>>> sources;
-  for (size_t c = 0; c < clients; ++c) {
-    all.push_back(std::make_unique<Client>(engine_, model_, options(1 + static_cast<int>(c) % 3)));
+  for (size_t c = 0; c < calls; ++c) {
+    all.push_back(std::make_unique<TestCall>(engine_, model_, options(1 + static_cast<int>(c) % 3)));
     sources.push_back(random_sources(c == 0 ? 1 : 40, 8, 30, c));
   }
   sources[4][7] = {99, 2};  // no token of the model: it fails alone
   std::vector<std::thread> threads;
-  for (size_t c = 0; c < clients; ++c) threads.emplace_back([&, c] { all[c]->run(sources[c]); });
+  for (size_t c = 0; c < calls; ++c) threads.emplace_back([&, c] { all[c]->run(sources[c]); });
   for (std::thread& thread : threads) thread.join();
-  for (size_t c = 0; c < clients; ++c) {
+  for (size_t c = 0; c < calls; ++c) {
     EXPECT_EQ(all[c]->found.size() + static_cast<size_t>(all[c]->failures), sources[c].size());
     for (const auto& found : all[c]->found)
       search(model_, {sources[c][found.first]}, options(1 + static_cast<int>(c) % 3),
@@ -137,13 +137,13 @@ TEST_P(EngineTest, ForgetsNoRequestWhereNoWorkspaceCanBeMade) {
     return DecodeWorkspace(model_, make_backend());
   });
   const auto sources = random_sources(20, 8, 30, 1);
-  Client client(engine, model_, options(2));
+  TestCall call(engine, model_, options(2));
   int refusals = 0;
-  client.submit(sources);
+  call.submit(sources);
   const auto finish = [&] {
-    while (client.left() > 0) {
+    while (call.left() > 0) {
       try {
-        client.help();
+        call.help();
       } catch (const std::bad_alloc&) {
         ++refusals;
       }
@@ -151,11 +151,11 @@ TEST_P(EngineTest, ForgetsNoRequestWhereNoWorkspaceCanBeMade) {
   };
   finish();
   EXPECT_GT(refusals, 0);
-  EXPECT_EQ(client.found.size(), sources.size());
-  client.submit(sources);
-  client.withdraw();
+  EXPECT_EQ(call.found.size(), sources.size());
+  call.submit(sources);
+  call.withdraw();
   if (GetParam() == 1) {
-    EXPECT_EQ(static_cast<size_t>(client.failures), sources.size());
+    EXPECT_EQ(static_cast<size_t>(call.failures), sources.size());
   }
   finish();  // workers may have taken some requests before they were withdrawn
 }
@@ -250,7 +250,7 @@ TEST_P(EngineTest, ItsThreadsAloneRunTasksWhereCallsWait) {
 
 /// While one call runs tasks, which may take long, another decodes its own requests, and does no foreign task.
 TEST_P(EngineTest, ACallWorksForItselfAlone) {
-  Client client(engine_, model_, options(2));
+  TestCall call(engine_, model_, options(2));
   std::atomic<bool> decoded{false};
   std::mutex mutex;
   std::set<std::thread::id> runners;
@@ -268,9 +268,9 @@ TEST_P(EngineTest, ACallWorksForItselfAlone) {
     const std::lock_guard lock(mutex);
     if (!runners.empty()) break;
   }
-  client.run(random_sources(5, 8, 30, 1));
+  call.run(random_sources(5, 8, 30, 1));
   decoded = true;
-  EXPECT_EQ(client.found.size(), 5u);
+  EXPECT_EQ(call.found.size(), 5u);
   other.join();
   EXPECT_FALSE(runners.contains(std::this_thread::get_id()));
 }

@@ -39,10 +39,9 @@ SearchOptions options_of(int beam, int64_t batch_tokens = 4096) {
 
 class RunningBatchTest : public testing::Test {
  protected:
-  std::unique_ptr<Request> request(const SearchOptions& options, Ids source, size_t index,
-                                   uint64_t client = 0) {
+  std::unique_ptr<Request> request(const SearchOptions& options, Ids source, size_t index, uint64_t call = 0) {
     auto request = SearchRequests(model_.config(), options).make(std::move(source), sink_, index);
-    request->client = client;
+    request->call = call;
     return request;
   }
   void run() {
@@ -140,7 +139,7 @@ TEST_F(RunningBatchTest, AQueueGivesWhatFits) {
   EXPECT_EQ(queue_.tokens(), 0);
 }
 
-TEST_F(RunningBatchTest, ARequestThatDoesNotFitHoldsUpNoOtherClient) {
+TEST_F(RunningBatchTest, ARequestThatDoesNotFitHoldsUpNoOtherCall) {
   queue_.push(request(options_of(1, 40), Ids(40, eos), 0, 1));
   queue_.push(request(options_of(1, 40), {4, eos}, 1, 2));
   EXPECT_EQ(taken({.used = 2, .used_by_long = 30}), Indices{1});  // a quarter is left to short ones
@@ -187,8 +186,8 @@ TEST_F(RunningBatchTest, WhoAsksForMuchWaitsForThoseWhoAskForLittle) {
   EXPECT_EQ(taken(0, 14), (Indices{3, 16, 17}));
 }
 
-/// A call with many requests beside those who come, ask for one, and are replaced by others: of one caller, or
-/// each with a name of its own. It has the share of one of them.
+/// A call with many requests beside calls that come, have one request, and are replaced by others: all are of
+/// one client, or each is of its own. The call is served as much as one of the others.
 TEST_F(RunningBatchTest, NewcomersHoldUpNobody) {
   for (const bool own_names : {false, true}) {
     const SearchOptions options = options_of(1, 400);
@@ -218,10 +217,10 @@ TEST_F(RunningBatchTest, NewcomersHoldUpNobody) {
   }
 }
 
-TEST_F(RunningBatchTest, ABatchMayBeOneClients) {
+TEST_F(RunningBatchTest, ABatchMayHoldRequestsOfOneCall) {
   for (size_t i = 0; i < 4; ++i) queue_.push(request(options_of(1), {4, eos}, i, i % 2));
   RequestQueue::Requests requests;
-  queue_.take({.client = 1}, requests);
+  queue_.take({.call = 1}, requests);
   ASSERT_EQ(requests.size(), 2u);
   EXPECT_EQ(requests[0]->index, 1u);
   EXPECT_EQ(requests[1]->index, 3u);
@@ -241,7 +240,7 @@ TEST_F(RunningBatchTest, WhoseSourceIsBadFailsAloneAmongThoseThatEnter) {
   EXPECT_EQ(sink_.found.size(), 2u);
 }
 
-TEST_F(RunningBatchTest, ClientsTakeTurns) {
+TEST_F(RunningBatchTest, CallsTakeTurns) {
   for (size_t i = 0; i < 4; ++i) queue_.push(request(options_of(1), {4, eos}, i, 1));
   queue_.push(request(options_of(1), {4, eos}, 10, 2));
   queue_.push(request(options_of(1), {4, eos}, 20, 3));
@@ -252,7 +251,7 @@ TEST_F(RunningBatchTest, ClientsTakeTurns) {
 }
 
 /// Whoever makes many calls at once gets no more than others.
-TEST_F(RunningBatchTest, CallersTakeTurnsAndThenTheirClients) {
+TEST_F(RunningBatchTest, ClientsTakeTurnsAndThenTheirCalls) {
   for (size_t i = 0; i < 6; ++i) queue_.push(request(options_of(1), {4, eos}, i, i % 3), "many");
   for (size_t i = 10; i < 12; ++i) queue_.push(request(options_of(1), {4, eos}, i, i), "two");
   queue_.push(request(options_of(1), {4, eos}, 20, 20), "one");

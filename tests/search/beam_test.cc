@@ -48,10 +48,10 @@ TEST(Beam, CoverageDecidesAmongFinishedHypotheses) {
     GenerationConfig rules = rules_of(2);
     rules.coverage_penalty = penalty;
     Beam beam(rules, {.eos = end, .longest = 10, .n_best = 2});
-    beam.cover(0, std::vector{0.5f, 0.1f});
+    beam.add_coverage(0, std::vector{0.5f, 0.1f});
     beam.extend(std::vector{a, b, end}, std::vector{-0.5f, -1.0f, -2.0f});
-    beam.cover(0, std::vector{0.5f, 0.1f});  // after a: the second token is hardly covered
-    beam.cover(1, std::vector{0.1f, 0.9f});  // after b: the first one is not
+    beam.add_coverage(0, std::vector{0.5f, 0.1f});  // after a: the second token is hardly covered
+    beam.add_coverage(1, std::vector{0.1f, 0.9f});  // after b: the first one is not
     beam.extend(std::vector{end, b, c, end, a, b}, std::vector{-0.2f, -3.0f, -9.0f, -0.1f, -4.0f, -9.0f});
     ASSERT_TRUE(beam.done());
     const auto best = beam.take_best();
@@ -169,7 +169,7 @@ TEST(Beam, MustEndAtTheLongestLength) {
   EXPECT_FALSE(beam.must_end());
   beam.extend(std::vector{a, b, c}, std::vector{-1.0f, -2.0f, -3.0f});
   ASSERT_TRUE(beam.must_end());
-  beam.end(std::vector{-5.0f, -1.0f});
+  beam.force_end(std::vector{-5.0f, -1.0f});
   EXPECT_TRUE(beam.done());
   const auto best = beam.take_best();
   EXPECT_EQ(best[0].ids, std::vector{b});

@@ -43,7 +43,7 @@ struct GenerateOptions {
   bool prompt_tokens = false;     ///< with `likeliest`: the tokens of the prompt come before those of the text
   std::vector<std::string> stop;  ///< a text ends before the first of these strings
   bool chat = false;              ///< a text also ends where a message of the model's chat format does
-  std::string caller = {};        ///< a name of whom the call is for: callers take turns
+  std::string caller = {};        ///< the name of the client that the call serves; clients are served in turn
   std::stop_token cancel = {};    ///< when stop is requested, the call soon throws `Cancelled`
 };
 void visit(OptionVisitor& v, GenerateOptions& o);

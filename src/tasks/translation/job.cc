@@ -144,7 +144,7 @@ void TranslationJob::work() {
   while (!stopped()) {
     read_ahead();
     emit_ready();
-    if (requested() > 0)
+    if (pending() > 0)
       help();
     else if (out_ < read_)
       continue;  // the last one was completed meanwhile

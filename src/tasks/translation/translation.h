@@ -143,7 +143,8 @@ struct TranslateOptions {
   /// The constraints of each sentence (or line, if lines are not split) by its number, from 0. Called on the
   /// thread that called `translate`, in order; empty: none.
   std::function<OutputConstraints(size_t index, const std::string& source)> constraints = {};
-  /// A name of whom the call is for: callers take turns, and the calls of each of them.
+  /// The name of the client that the call serves, such as its API key. Clients are served in turn, and so are
+  /// the calls of each client.
   std::string caller = {};
   std::stop_token cancel = {};  ///< when stop is requested, the call soon throws `Cancelled`
 
