@@ -55,7 +55,7 @@ class Running {
     config.host = started_.host;
     const serve::HttpOptions http = config.http();  // throws before anything changes
     service_.reload(specs_of(config), config.engine(), config.service());
-    server_.change(http);
+    server_.reconfigure(http);
     grace_seconds_ = config.grace_seconds;
     log_info("loaded again: settings, API keys and {}", counted(config.models.size(), "model"));
   } catch (const std::exception& error) {
@@ -70,7 +70,7 @@ class Running {
  private:
   /// Names the settings that have changed without effect.
   void tell_what_stays(serve::ServeConfig& config) {
-    const auto stays = serve::settings_that_stay();
+    const auto stays = serve::settings_fixed_at_start();
     for (const std::string& key : differing_keys(write_options(started_), write_options(config)))
       if (std::ranges::find(stays, key) != stays.end())
         log_warning("{}: the new value counts when the server is started again", key);

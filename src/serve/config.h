@@ -125,7 +125,7 @@ inline void visit(OptionVisitor& v, ServeConfig& o) {
 }
 
 /// The keys of the settings that count only when a server is started.
-std::vector<std::string> settings_that_stay();
+std::vector<std::string> settings_fixed_at_start();
 
 /// Returns the value of an environment variable, or null.
 using Environment = std::function<const char*(const std::string& name)>;

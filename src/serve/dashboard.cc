@@ -16,8 +16,8 @@ using Json = nlohmann::ordered_json;
 }  // namespace
 
 Dashboard::Dashboard(const std::vector<std::string>& folders) {
-  require(folders.size() <= most_runs, "{} runs are too many to show; at most {} can be shown at once",
-          folders.size(), most_runs);
+  require(folders.size() <= max_runs, "{} runs are too many to show; at most {} can be shown at once",
+          folders.size(), max_runs);
   // A page that outlives the server must not take another's version for the one that it has.
   using Clock = std::chrono::system_clock;
   began_ = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();

@@ -12,7 +12,7 @@ namespace sixfold::serve {
 /// and changes nothing.
 class Dashboard {
  public:
-  static constexpr size_t most_runs = 32;
+  static constexpr size_t max_runs = 32;
 
   /// `folders`: those of the runs; they need not exist yet. Throws an input error if there are too many.
   explicit Dashboard(const std::vector<std::string>& folders);

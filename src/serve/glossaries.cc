@@ -92,8 +92,9 @@ void Glossaries::load() {
 std::string Glossaries::path_of(const std::string& id) const { return folder_ + "/" + id + extension; }
 
 StoredGlossary Glossaries::add(const std::string& key, StoredGlossary glossary) {
-  if (glossary.name.empty() || glossary.name.size() > GlossaryLimits::name)
-    throw HttpError(400, fmt::format("A glossary has a name of 1 to {} bytes.", GlossaryLimits::name));
+  if (glossary.name.empty() || glossary.name.size() > GlossaryLimits::max_name_bytes)
+    throw HttpError(400,
+                    fmt::format("A glossary has a name of 1 to {} bytes.", GlossaryLimits::max_name_bytes));
   glossary.id = random_name();
   glossary.owner = owner_of(key);
   glossary.created = now();
@@ -104,11 +105,11 @@ StoredGlossary Glossaries::add(const std::string& key, StoredGlossary glossary) 
     ++count;
     bytes += bytes_of(*other.glossary);
   }
-  if (count > limits_.most)
-    throw HttpError(456, fmt::format("There are {} glossaries already; delete one.", limits_.most));
-  if (bytes > limits_.most_bytes)
+  if (count > limits_.max_count)
+    throw HttpError(456, fmt::format("There are {} glossaries already; delete one.", limits_.max_count));
+  if (bytes > limits_.max_bytes)
     throw HttpError(456, fmt::format("The glossaries would have {} bytes; at most {} are allowed.", bytes,
-                                     limits_.most_bytes));
+                                     limits_.max_bytes));
   if (!folder_.empty()) write_file_atomically(path_of(glossary.id), text_of(glossary));
   all_.emplace(glossary.id, glossary);
   return glossary;

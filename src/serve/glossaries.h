@@ -22,9 +22,9 @@ struct StoredGlossary {
 };
 
 struct GlossaryLimits {
-  size_t most = 100;                    ///< glossaries of a client
-  size_t most_bytes = 16 << 20;         ///< of all glossaries of a client
-  static constexpr size_t name = 1024;  ///< bytes of a name
+  size_t max_count = 100;                         ///< glossaries of a client
+  size_t max_bytes = 16 << 20;                    ///< of all glossaries of a client
+  static constexpr size_t max_name_bytes = 1024;  ///< bytes of a name
 };
 
 /// The glossaries of all clients, in memory and, if there is a folder, as files in it. A client, which is an

@@ -92,7 +92,7 @@ std::vector<ModelPointer> Models::all() const {
   return models_;
 }
 
-ModelPointer Models::named(const std::string& name) const {
+ModelPointer Models::find(const std::string& name) const {
   for (ModelPointer& model : all())
     if (model->name == name) return std::move(model);
   return nullptr;

@@ -100,7 +100,7 @@ class Models {
 
   std::vector<ModelPointer> all() const;
   /// The model with a name, or null.
-  ModelPointer named(const std::string& name) const;
+  ModelPointer find(const std::string& name) const;
   /// Those of a task.
   template <class Served>
   std::vector<std::shared_ptr<const Served>> all_of() const {

@@ -11,7 +11,7 @@ std::vector<Route> operation_routes(Service& service) {
   const auto route = [](const char* path, auto answer) {
     return Route{"GET", path,
                  [answer](const HttpRequest& request, const std::string&) { return answer(request); },
-                 libretranslate_error_body, /*open=*/true};
+                 libretranslate_error_body, /*is_public=*/true};
   };
   const auto says = [&](const char* path, const char* name, const char* value) {
     return route(

@@ -9,11 +9,11 @@ std::vector<Route> page_routes() {
       {"GET", "/",
        [](const HttpRequest& request, const std::string&) { return page_file(request, "index.html"); },
        openai_error_body,
-       /*open=*/true},
+       /*is_public=*/true},
       {"GET", "/page/*",
        [](const HttpRequest& request, const std::string& name) { return page_file(request, name); },
        openai_error_body,
-       /*open=*/true},
+       /*is_public=*/true},
   };
 }
 

@@ -62,7 +62,7 @@ HttpAnswer Router::answer(const HttpRequest& request) const {
 
 HttpAnswer Router::dispatch(const Route& route, const HttpRequest& request, const std::string& part) const {
   try {
-    if (!route.open && service_.keys().needed()) service_.keys().admit(api_key_of(request));
+    if (!route.is_public && service_.keys().needed()) service_.keys().admit(api_key_of(request));
     return route.answer(request, part);
   } catch (const HttpError& error) {
     return error_answer(route.error, error);

@@ -19,14 +19,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t most_samples = 100;           // validations whose samples are kept
-constexpr size_t most_line_bytes = 1 << 20;    // a longer line is no line of a log
-constexpr size_t most_sample_bytes = 1 << 16;  // samples of a validation; larger ones are not shown
-constexpr size_t most_curves = 64;
-constexpr size_t most_diagnoses = 32;
-constexpr size_t most_diagnosis_bytes = 4096;
-constexpr size_t most_known_bytes = 256;  // by which a log is known
-constexpr int64_t most_config_bytes = 1 << 20;
+constexpr size_t max_samples = 100;           // validations whose samples are kept
+constexpr size_t max_line_bytes = 1 << 20;    // a longer line is no line of a log
+constexpr size_t max_sample_bytes = 1 << 16;  // samples of a validation; larger ones are not shown
+constexpr size_t max_curves = 64;
+constexpr size_t max_diagnoses = 32;
+constexpr size_t max_diagnosis_bytes = 4096;
+constexpr size_t max_tail_bytes = 256;  // by which a log is known
+constexpr int64_t max_config_bytes = 1 << 20;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void add_config(const std::string& folder, Json& run) {
   const std::string path = folder + "/config.json";
   std::error_code error;
   const auto bytes = std::filesystem::file_size(path, error);
-  if (error || static_cast<int64_t>(bytes) > most_config_bytes) return;
+  if (error || static_cast<int64_t>(bytes) > max_config_bytes) return;
   const Json config = parse_json(read_regular_file(path), path);
   if (!config.is_object()) return;
   run["task"] = config.value("task", Json("translation"));
@@ -104,7 +104,7 @@ void require_samples(const std::string& samples, const std::string& place) {
 
 void ThinCurve::add(double update, double value) {
   if (pending_ == 0) {
-    if (updates_.size() == most_points) merge_neighbours();
+    if (updates_.size() == max_points) merge_neighbours();
     updates_.push_back(update), values_.push_back(value);
   } else {
     const auto share = 1 / static_cast<double>(pending_ + 1);
@@ -126,12 +126,12 @@ void ThinCurve::cut(double update) {
 }
 
 void ThinCurve::merge_neighbours() {
-  for (size_t i = 0; i < most_points / 2; ++i) {
+  for (size_t i = 0; i < max_points / 2; ++i) {
     updates_[i] = (updates_[2 * i] + updates_[2 * i + 1]) / 2;
     const double first = values_[2 * i], second = values_[2 * i + 1];
     values_[i] = !std::isfinite(first) ? second : !std::isfinite(second) ? first : (first + second) / 2;
   }
-  updates_.resize(most_points / 2), values_.resize(most_points / 2);
+  updates_.resize(max_points / 2), values_.resize(max_points / 2);
   stride_ *= 2;
 }
 
@@ -153,14 +153,14 @@ void RunWatcher::add_line(const std::string& line) {
     for (const auto& [name, value] : entry.values)
       if (name == "seconds")
         seconds_ = value;
-      else if (curves_.size() < most_curves || curves_.contains(name))
+      else if (curves_.size() < max_curves || curves_.contains(name))
         curves_[name].add(static_cast<double>(entry.update), value);
-    if (!entry.diagnosis.empty() && diagnoses_.size() < most_diagnoses && line.size() < most_diagnosis_bytes)
+    if (!entry.diagnosis.empty() && diagnoses_.size() < max_diagnoses && line.size() < max_diagnosis_bytes)
       diagnoses_.push_back(entry);
-    if (entry.samples.empty() || entry.samples.size() > most_sample_bytes) return;
+    if (entry.samples.empty() || entry.samples.size() > max_sample_bytes) return;
     require_samples(entry.samples, place);
     samples_.emplace_back(entry.update, entry.samples);
-    if (samples_.size() > most_samples) samples_.pop_front();
+    if (samples_.size() > max_samples) samples_.pop_front();
   } catch (const Error& error) {
     problem_ = error.what();  // a torn line, or a file of another kind; the lines after it are read
   }
@@ -196,13 +196,13 @@ void RunWatcher::read_more() {
     ++version_;
     bytes_ += count;
     newest_.append(buffer, 0, static_cast<size_t>(count));
-    newest_.erase(0, newest_.size() - std::min(newest_.size(), most_known_bytes));
+    newest_.erase(0, newest_.size() - std::min(newest_.size(), max_tail_bytes));
     rest_.append(buffer, 0, static_cast<size_t>(count));
     size_t begin = 0;
     for (size_t end; (end = rest_.find('\n', begin)) != rest_.npos; begin = end + 1)
       add_line(rest_.substr(begin, end - begin));
     rest_.erase(0, begin);
-    if (rest_.size() > most_line_bytes) {
+    if (rest_.size() > max_line_bytes) {
       problem_ = folder_ + "/train.jsonl: is not a training log; it has a line of more than 1 MiB";
       rest_.clear();
     }

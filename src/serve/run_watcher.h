@@ -11,11 +11,11 @@
 
 namespace sixfold::serve {
 
-/// A curve of any number of points that keeps at most `most_points`: beyond them, neighbours become their mean,
+/// A curve of any number of points that keeps at most `max_points`: beyond them, neighbours become their mean,
 /// again and again.
 class ThinCurve {
  public:
-  static constexpr size_t most_points = 1024;
+  static constexpr size_t max_points = 1024;
 
   /// `value` may be NaN: the curve has a gap there.
   void add(double update, double value);

@@ -44,12 +44,12 @@ void Service::require_few_bytes(std::span<const std::string> texts) const {
 }
 
 void Service::require_few_bytes(size_t bytes) const {
-  if (const size_t most = options().most_characters; bytes > most)
+  if (const size_t most = options().max_text_bytes; bytes > most)
     throw HttpError(413, fmt::format("The texts have {} bytes; at most {} are allowed.", bytes, most));
 }
 
-std::shared_ptr<const Share> Service::wait(size_t bytes) {
-  auto share = std::make_shared<Share>(waiting_, options().most_waiting);
+std::shared_ptr<const Reservation> Service::wait(size_t bytes) {
+  auto share = std::make_shared<Reservation>(waiting_, options().max_waiting_bytes);
   if (!share->grow(bytes)) throw HttpError(503, "Too many texts wait to be translated.", 1);
   return share;
 }
@@ -67,7 +67,7 @@ int64_t Service::characters(const std::string& client) const {
   return found == characters_.end() ? 0 : found->second;
 }
 
-void Service::count_cut(const std::string& model, size_t sentences) {
+void Service::count_cut_sentences(const std::string& model, size_t sentences) {
   if (sentences == 0) return;
   metrics_.cut(model, sentences);
   if (const auto all = cut_.add(sentences))
@@ -75,7 +75,7 @@ void Service::count_cut(const std::string& model, size_t sentences) {
                 counted(*all, "text was", "texts were"), model);
 }
 
-std::string Service::caller_of(const HttpRequest& request) const {
+std::string Service::scheduling_key(const HttpRequest& request) const {
   return keys_.needed() ? "key " + api_key_of(request) : "address " + request.address;
 }
 

@@ -14,9 +14,9 @@
 #include "serve/http/fields.h"
 #include "serve/http/http.h"
 #include "serve/http/kept_files.h"
-#include "serve/http/rare_warning.h"
+#include "serve/http/rate_limited_warning.h"
 #include "serve/http/refusal.h"
-#include "serve/http/share.h"
+#include "serve/http/reservation.h"
 #include "serve/metrics.h"
 #include "serve/models.h"
 #include "serve/suggestions.h"
@@ -24,16 +24,16 @@
 namespace sixfold::serve {
 
 struct ServiceOptions {
-  size_t most_texts = 2048;            ///< of a request
-  size_t most_characters = 1'000'000;  ///< bytes of all texts of a request
-  size_t most_waiting = 16'000'000;    ///< bytes of the texts of all requests at a time
-  int most_alternatives = 10;
-  int most_new_tokens = 4096;  ///< of a text that is generated
-  int most_samples = 16;       ///< texts for each prompt
-  /// Of all texts that a request generates; one text may have `most_new_tokens` all the same.
-  int64_t most_tokens_of_request = 1 << 18;
+  size_t max_texts = 2048;                ///< of a request
+  size_t max_text_bytes = 1'000'000;      ///< bytes of all texts of a request
+  size_t max_waiting_bytes = 16'000'000;  ///< bytes of the texts of all requests at a time
+  int max_alternatives = 10;
+  int max_new_tokens = 4096;  ///< of a text that is generated
+  int max_samples = 16;       ///< texts for each prompt
+  /// Of all texts that a request generates; one text may have `max_new_tokens` all the same.
+  int64_t max_tokens_of_request = 1 << 18;
   /// Tokens of a sentence of which attention of all layers or the search is shown; 0: of none.
-  int most_observed_tokens = 64;
+  int max_observed_tokens = 64;
   bool keep_symbols = true;  ///< as in `TranslateOptions`
   bool page = true;          ///< whether there is a page for browsers
   std::string keys;          ///< file of API keys; empty: none are needed
@@ -66,10 +66,10 @@ class Service {
   void require_few_bytes(std::span<const std::string> texts) const;
   void require_few_bytes(size_t bytes) const;
   /// Counts bytes as waiting texts while the result lives. Throws an `HttpError` (503) if too much waits.
-  std::shared_ptr<const Share> wait(size_t bytes);
+  std::shared_ptr<const Reservation> wait(size_t bytes);
   /// The name under which a request takes turns with others: of its API key or, if none are needed, of its
   /// address.
-  std::string caller_of(const HttpRequest& request) const;
+  std::string scheduling_key(const HttpRequest& request) const;
   /// The client of a request: its API key, or the same for all if none are needed.
   std::string client_of(const HttpRequest& request) const;
   struct Languages {
@@ -82,12 +82,12 @@ class Service {
   /// Counts the characters of texts that were translated for a client.
   void count(const std::string& client, std::span<const std::string> texts);
   /// Counts sentences that were too long for a model, and warns of them.
-  void count_cut(const std::string& model, size_t sentences);
+  void count_cut_sentences(const std::string& model, size_t sentences);
   std::string metrics_text() const;
   /// The number of characters that were translated so far for a client (`client_of`).
   int64_t characters(const std::string& client) const;
   /// A number that no other request has.
-  uint64_t next_number() { return ++number_; }
+  uint64_t next_request_number() { return ++number_; }
   /// A seed for a request that gives none: another one each time.
   int64_t next_seed();
 
@@ -103,7 +103,7 @@ class Service {
   mutable std::mutex mutex_;                   // guards `options_` and the next member
   std::map<std::string, int64_t> characters_;  // that were translated for each client
   std::atomic<size_t> waiting_{0};             // bytes of texts that are being translated
-  RareWarning cut_;
+  RateLimitedWarning cut_;
 };
 
 size_t bytes_of(std::span<const std::string> texts);

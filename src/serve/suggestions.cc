@@ -27,7 +27,7 @@ Suggestions::Suggestions(const std::string& path) {
 void Suggestions::add(const std::string& line) {
   if (!taken()) throw HttpError(403, "This server takes no suggestions.");
   const std::lock_guard lock(mutex_);
-  if (file_->bytes() + static_cast<int64_t>(line.size()) + 1 > most_bytes)
+  if (file_->bytes() + static_cast<int64_t>(line.size()) + 1 > max_bytes)
     throw HttpError(507, "The server has no room for more suggestions.");
   file_->append(line + "\n");
 }

@@ -10,7 +10,7 @@ namespace sixfold::serve {
 /// Better translations that clients suggest, as lines of JSON in a file. Safe to share between threads.
 class Suggestions {
  public:
-  static constexpr int64_t most_bytes = 64 << 20;  ///< of the file
+  static constexpr int64_t max_bytes = 64 << 20;  ///< of the file
 
   /// `path`: the file, which may exist and is then continued; empty: no suggestions are taken. Throws an input
   /// error if it is something else, and an environment error if it can't be written.

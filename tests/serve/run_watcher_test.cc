@@ -41,8 +41,8 @@ TEST(ThinCurve, KeepsTheShapeOfACurveOfAnyLength) {
   ThinCurve curve;
   constexpr int points = 1'000'000;
   for (int i = 1; i <= points; ++i) curve.add(i, 3.0 * i);
-  ASSERT_LE(curve.updates().size(), ThinCurve::most_points);
-  ASSERT_GE(curve.updates().size(), ThinCurve::most_points / 2);
+  ASSERT_LE(curve.updates().size(), ThinCurve::max_points);
+  ASSERT_GE(curve.updates().size(), ThinCurve::max_points / 2);
   ASSERT_EQ(curve.values().size(), curve.updates().size());
   for (size_t i = 0; i < curve.updates().size(); ++i) {
     EXPECT_NEAR(curve.values()[i], 3 * curve.updates()[i], 1e-3);

@@ -20,22 +20,22 @@ std::vector<std::string> languages_into(const Models& models, const std::string&
 }
 
 /// Translates the texts of one language.
-void translate_from(Service& service, const WantedTexts& wanted, const std::string& source,
-                    std::vector<AnswerText>& answers) {
+void translate_from(Service& service, const TranslationInput& input, const std::string& source,
+                    std::vector<TranslatedInput>& answers) {
   std::vector<std::string> texts;
-  std::vector<AnswerText*> chosen;
+  std::vector<TranslatedInput*> chosen;
   for (size_t i = 0; i < answers.size(); ++i)
     if (answers[i].detected.language == source) {
-      texts.push_back(wanted.texts[i]);
+      texts.push_back(input.texts[i]);
       chosen.push_back(&answers[i]);
     }
   const std::string known = known_code(service.models(), source);
-  if (!known.empty() && known == known_code(service.models(), wanted.target)) {
+  if (!known.empty() && known == known_code(service.models(), input.target)) {
     for (size_t i = 0; i < chosen.size(); ++i) chosen[i]->text = std::move(texts[i]);
     return;
   }
-  const ServedPair pair = required_pair(service, source, wanted.target);
-  std::vector<TextResult> results = translate(service, pair, texts, wanted.options);
+  const ServedPair pair = required_pair(service, source, input.target);
+  std::vector<TextResult> results = translate(service, pair, texts, input.options);
   for (size_t i = 0; i < chosen.size(); ++i) {
     chosen[i]->text = std::move(results[i].text);
     chosen[i]->alternatives = std::move(results[i].alternatives);
@@ -45,26 +45,26 @@ void translate_from(Service& service, const WantedTexts& wanted, const std::stri
 
 }  // namespace
 
-std::vector<AnswerText> translate_from_any(Service& service, const WantedTexts& wanted) {
-  const std::vector<std::string> languages = languages_into(service.models(), wanted.target);
+std::vector<TranslatedInput> translate_from_any(Service& service, const TranslationInput& input) {
+  const std::vector<std::string> languages = languages_into(service.models(), input.target);
   if (languages.empty()) throw HttpError(400, "This server has no translation model.");
-  service.require_few_bytes(wanted.texts);
-  std::vector<AnswerText> answers;
+  service.require_few_bytes(input.texts);
+  std::vector<TranslatedInput> answers;
   std::vector<std::string> found;  // languages, without repetition
-  for (const std::string& text : wanted.texts) {
-    answers.push_back({.detected = {wanted.source, 100}, .text = "", .alternatives = {}, .cut = 0});
+  for (const std::string& text : input.texts) {
+    answers.push_back({.detected = {input.source, 100}, .text = "", .alternatives = {}, .cut = 0});
     DetectedLanguage& detected = answers.back().detected;
-    if (wanted.source.empty()) detected = detect_language(text, languages)[0];
+    if (input.source.empty()) detected = detect_language(text, languages)[0];
     if (std::find(found.begin(), found.end(), detected.language) == found.end())
       found.push_back(detected.language);
   }
-  for (const std::string& source : found) translate_from(service, wanted, source, answers);
+  for (const std::string& source : found) translate_from(service, input, source, answers);
   return answers;
 }
 
-void tell_cut(HttpAnswer& answer, const std::vector<AnswerText>& texts) {
+void add_cut_header(HttpAnswer& answer, const std::vector<TranslatedInput>& texts) {
   size_t cut = 0;
-  for (const AnswerText& text : texts) cut += text.cut;
+  for (const TranslatedInput& text : texts) cut += text.cut;
   if (cut > 0) answer.headers.emplace_back("X-Sixfold-Cut", std::to_string(cut));
 }
 

@@ -38,7 +38,7 @@ namespace {
 void refuse_unsupported_by_deepl(const Fields& fields) {
   // The others leave the choice to the server.
   fields.one_of("formality", {"default", "prefer_more", "prefer_less"});
-  fields.truth("preserve_formatting");  // formatting is always preserved
+  fields.boolean("preserve_formatting");  // formatting is always preserved
   fields.ignore({"context", "auth_key", "enable_beta_languages", "tag_handling_version"});
   if (const auto unknown = fields.unread())
     throw HttpError(400, fmt::format("Parameter '{}' is not supported.", *unknown));
@@ -67,7 +67,7 @@ void read_tag_handling(const Fields& fields, TextOptions& options) {
   xml.splitting_tags = tags_of(fields, "splitting_tags");
   xml.non_splitting_tags = tags_of(fields, "non_splitting_tags");
   xml.ignore_tags = tags_of(fields, "ignore_tags");
-  xml.outline_detection = fields.truth("outline_detection").value_or(true);
+  xml.outline_detection = fields.boolean("outline_detection").value_or(true);
   const std::string handling = fields.has("tag_handling") ? fields.one_of("tag_handling", {"xml", "html"}) : "";
   if (!handling.empty()) options.kind = handling == "xml" ? TextKind::xml : TextKind::html;
   const bool without = xml.outline_detection && xml.splitting_tags.empty() && xml.non_splitting_tags.empty() &&
@@ -88,10 +88,10 @@ std::string model_type_used(const Fields& fields) {
 
 HttpAnswer translate_as_deepl(Service& service, const HttpRequest& request) {
   const Fields fields(request);
-  WantedTexts wanted{.texts = fields.required_texts("text", service.options().most_texts),
-                     .source = "",
-                     .target = deepl_language("target_lang", fields.required_text("target_lang"),
-                                              target_languages(service.models()))};
+  TranslationInput wanted{.texts = fields.required_texts("text", service.options().max_texts),
+                          .source = "",
+                          .target = deepl_language("target_lang", fields.required_text("target_lang"),
+                                                   target_languages(service.models()))};
   if (const auto source = fields.text("source_lang"); source && !source->empty())
     wanted.source = deepl_language("source_lang", *source, source_languages(service.models()));
   if (const auto id = fields.text("glossary_id"); id && !id->empty()) {
@@ -101,14 +101,14 @@ HttpAnswer translate_as_deepl(Service& service, const HttpRequest& request) {
   }
   wanted.options.breaks = breaks_of(fields);
   wanted.options.client = service.client_of(request);
-  wanted.options.translation.caller = service.caller_of(request);
+  wanted.options.translation.caller = service.scheduling_key(request);
   wanted.options.translation.cancel = request.cancel;
   read_tag_handling(fields, wanted.options);
-  const bool billed = fields.truth("show_billed_characters").value_or(false);
+  const bool billed = fields.boolean("show_billed_characters").value_or(false);
   const std::string used = model_type_used(fields);
   refuse_unsupported_by_deepl(fields);
   Json translations = Json::array();
-  const std::vector<AnswerText> answers = translate_from_any(service, wanted);
+  const std::vector<TranslatedInput> answers = translate_from_any(service, wanted);
   for (size_t i = 0; i < answers.size(); ++i) {
     Json translation{{"detected_source_language", deepl_code(answers[i].detected.language)},
                      {"text", answers[i].text}};
@@ -117,7 +117,7 @@ HttpAnswer translate_as_deepl(Service& service, const HttpRequest& request) {
     translations.push_back(std::move(translation));
   }
   HttpAnswer answer{.body = json_text({{"translations", translations}})};
-  tell_cut(answer, answers);
+  add_cut_header(answer, answers);
   return answer;
 }
 

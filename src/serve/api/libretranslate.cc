@@ -35,29 +35,29 @@ struct Wanted {
   int alternatives;
 
   Wanted(const Fields& fields, const ServiceOptions& options)
-      : texts(fields.required_texts("q", options.most_texts)),
+      : texts(fields.required_texts("q", options.max_texts)),
         list(fields.is_list("q")),
         source(fields.required_text("source")),
         target(fields.required_text("target")),
         format(fields.one_of("format", {"text", "html"})),
-        alternatives(static_cast<int>(fields.whole("alternatives", 0, options.most_alternatives).value_or(0))) {
-  }
+        alternatives(
+            static_cast<int>(fields.integer("alternatives", 0, options.max_alternatives).value_or(0))) {}
 };
 
 HttpAnswer translate_as_libretranslate(Service& service, const HttpRequest& request) {
   const Wanted wanted(Fields(request), service.options());
   const bool detect = wanted.source == "auto";
   Json texts = Json::array(), detections = Json::array(), alternatives = Json::array();
-  const std::vector<AnswerText> answers = translate_from_any(
+  const std::vector<TranslatedInput> answers = translate_from_any(
       service, {.texts = wanted.texts,
                 .source = detect ? "" : wanted.source,
                 .target = wanted.target,
                 .options = {.kind = wanted.format == "html" ? TextKind::html : TextKind::plain,
                             .translation = {.n_best = wanted.alternatives + 1,
-                                            .caller = service.caller_of(request),
+                                            .caller = service.scheduling_key(request),
                                             .cancel = request.cancel},
                             .client = service.client_of(request)}});
-  for (const AnswerText& text : answers) {
+  for (const TranslatedInput& text : answers) {
     texts.push_back(text.text);
     detections.push_back(detection(text.detected));
     alternatives.push_back(text.alternatives);
@@ -67,7 +67,7 @@ HttpAnswer translate_as_libretranslate(Service& service, const HttpRequest& requ
   if (detect) body["detectedLanguage"] = shape(detections);
   if (wanted.alternatives > 0) body["alternatives"] = shape(alternatives);
   HttpAnswer whole = answer(body);
-  tell_cut(whole, answers);
+  add_cut_header(whole, answers);
   return whole;
 }
 
@@ -86,7 +86,7 @@ Json frontend_settings(Service& service) {
     return Json{{"code", code}, {"name", language_name(code)}};
   };
   Json settings{{"apiKeys", service.keys().needed()},
-                {"charLimit", service.options().most_characters},
+                {"charLimit", service.options().max_text_bytes},
                 {"filesTranslation", true},
                 {"frontendTimeout", 500},
                 {"keyRequired", service.keys().needed()},

@@ -78,18 +78,19 @@ HttpAnswer translate_file(Service& service, const HttpRequest& request) {
   const bool marked = format.kind == TextKind::plain && content.starts_with(mark);
   if (marked) content.erase(0, mark.size());
   const std::string source = fields.required_text("source");
-  const std::vector<AnswerText> answers = translate_from_any(
-      service, {.texts = {std::move(content)},
-                .source = source == "auto" ? "" : source,
-                .target = fields.required_text("target"),
-                .options = {.kind = format.kind,
-                            .translation = {.caller = service.caller_of(request), .cancel = request.cancel},
-                            .client = service.client_of(request)}});
+  const std::vector<TranslatedInput> answers = translate_from_any(
+      service,
+      {.texts = {std::move(content)},
+       .source = source == "auto" ? "" : source,
+       .target = fields.required_text("target"),
+       .options = {.kind = format.kind,
+                   .translation = {.caller = service.scheduling_key(request), .cancel = request.cancel},
+                   .client = service.client_of(request)}});
   const std::string name =
       service.files().add(std::string(marked ? mark : "") + answers.front().text, format.extension);
   HttpAnswer answer{.body =
                         json_text(Json{{"translatedFileUrl", address_of(request, "/download_file/" + name)}})};
-  tell_cut(answer, answers);
+  add_cut_header(answer, answers);
   return answer;
 }
 
@@ -109,9 +110,9 @@ HttpAnswer suggest(Service& service, const HttpRequest& request) {
   Json suggestion;
   for (const char* name : {"q", "s", "source", "target"}) {
     const std::string text = fields.required_text(name);
-    if (text.size() > service.options().most_characters)
+    if (text.size() > service.options().max_text_bytes)
       throw HttpError(413, fmt::format("\"{}\" has {} bytes; at most {} are allowed.", name, text.size(),
-                                       service.options().most_characters));
+                                       service.options().max_text_bytes));
     suggestion[name] = text;
   }
   required_pair(service, suggestion["source"], suggestion["target"]);
@@ -135,7 +136,7 @@ std::vector<Route> libretranslate_file_routes(Service& service) {
        libretranslate_error_body},
       {"GET", "/download_file/*",
        [s](const HttpRequest&, const std::string& name) { return download(*s, name); },
-       libretranslate_error_body, /*open=*/true},
+       libretranslate_error_body, /*is_public=*/true},
       {"POST", "/suggest", [s](const HttpRequest& request, const std::string&) { return suggest(*s, request); },
        libretranslate_error_body}};
 }

@@ -16,8 +16,9 @@ struct Completion {
   std::vector<Prompt> prompts;  ///< with their texts, for `echo`, also where they are tokens
   GenerateOptions options;      ///< with `chat` for /v1/chat/completions
   bool stream = false, echo = false;
-  bool usage = false;                  ///< whether a stream tells the numbers of tokens at its end
-  std::shared_ptr<const Share> share;  ///< of the texts that wait, until the completion or its stream ends
+  bool usage = false;  ///< whether a stream tells the numbers of tokens at its end
+  std::shared_ptr<const Reservation>
+      share;  ///< of the texts that wait, until the completion or its stream ends
 };
 
 /// The language model that a request names. Throws an `HttpError` if there is none.
@@ -25,33 +26,33 @@ std::shared_ptr<const ServedLanguageModel> language_model_of(Service& service, c
 /// Refuses penalties and other settings of OpenAI's that would silently change nothing.
 void refuse_unsupported_by_openai(const Fields& fields);
 /// Reads how texts are drawn: temperature, seed, stop strings and others that both requests have.
-void read_drawing(Service& service, const Fields& fields, GenerateOptions& options);
+void read_sampling_options(Service& service, const Fields& fields, GenerateOptions& options);
 /// Reads whether and how a completion is streamed, and refuses fields that nothing has read.
-void read_stream(const Fields& fields, Completion& wanted, std::string_view path);
+void read_stream_options(const Fields& fields, Completion& completion, std::string_view path);
 /// Lets a completion wait for its turn. `bytes`: the size of its texts. Throws an `HttpError` if it asks for
 /// too much, or if the model can't continue a prompt.
-void admit(Service& service, const HttpRequest& request, size_t bytes, Completion& wanted);
+void admit(Service& service, const HttpRequest& request, size_t bytes, Completion& completion);
 /// Answers a completion, as a stream if it is one.
-HttpAnswer answer(const Completion& wanted);
+HttpAnswer answer(const Completion& completion);
 
 // Parts of answers, which have the form of the request.
 
-/// The tokens of a text; null if they were not wanted.
-nlohmann::ordered_json log_probs_of(std::span<const ChosenToken> chosen, const Completion& wanted);
+/// The tokens of a text; null if they were not completion.
+nlohmann::ordered_json log_probs_of(std::span<const ChosenToken> chosen, const Completion& completion);
 /// The same for a chat.
 nlohmann::ordered_json chat_log_probs_of(std::span<const ChosenToken> chosen);
 const char* openai_reason(FinishReason reason);
 /// A piece of a text of a stream, or its end with the reason.
-nlohmann::ordered_json piece_json(const Completion& wanted, size_t index, const std::string& text,
-                                  nlohmann::ordered_json log_probs, nlohmann::ordered_json reason);
+nlohmann::ordered_json choice_json(const Completion& completion, size_t index, const std::string& text,
+                                   nlohmann::ordered_json log_probs, nlohmann::ordered_json reason);
 /// An answer, or a part of a stream.
-nlohmann::ordered_json completion_json(const Completion& wanted, nlohmann::ordered_json choices);
+nlohmann::ordered_json completion_json(const Completion& completion, nlohmann::ordered_json choices);
 /// The numbers of tokens.
 nlohmann::ordered_json usage_of(std::span<const GeneratedTexts> all);
 
 /// Answers with the pieces of the texts as they come, as server-sent events. Returns when there is a first one.
 /// Throws what ends the generation before that, so that the client gets a status.
-HttpAnswer stream_completion(const Completion& wanted);
+HttpAnswer stream_completion(const Completion& completion);
 
 /// /v1/chat/completions.
 HttpAnswer chat_completions(Service& service, const HttpRequest& request);

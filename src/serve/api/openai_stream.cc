@@ -57,9 +57,9 @@ std::string event(const Json& data) { return "data: " + json_text(data) + "\n\n"
 /// A completion that is generated in a thread of its own. For one thread.
 class Stream {
  public:
-  explicit Stream(const Completion& wanted)
-      : wanted_(wanted), from_server_(wanted.options.cancel, [this] { gone_.request_stop(); }) {
-    wanted_.options.cancel = gone_.get_token();
+  explicit Stream(const Completion& completion)
+      : completion_(completion), from_server_(completion.options.cancel, [this] { gone_.request_stop(); }) {
+    completion_.options.cancel = gone_.get_token();
     decoding_ = std::jthread([this] { decode(); });
   }
   ~Stream() { gone_.request_stop(); }
@@ -75,14 +75,14 @@ class Stream {
 
   void write(const WritePart& write) {
     write_ = write;
-    if (wanted_.options.chat)
-      for (size_t i = 0; i < wanted_.prompts.size() * samples(); ++i) tell(role(i));
-    if (wanted_.echo)
-      for (size_t i = 0; i < wanted_.prompts.size() * samples(); ++i)
-        tell(i, wanted_.prompts[i / samples()].text, nullptr, nullptr);
+    if (completion_.options.chat)
+      for (size_t i = 0; i < completion_.prompts.size() * samples(); ++i) tell(role(i));
+    if (completion_.echo)
+      for (size_t i = 0; i < completion_.prompts.size() * samples(); ++i)
+        tell(i, completion_.prompts[i / samples()].text, nullptr, nullptr);
     for (auto some = pieces_.take(); !some.empty(); some = pieces_.take())
       for (const Pieces::Piece& piece : some) {
-        tell(piece.choice, piece.text, log_probs_of(piece.chosen, wanted_), nullptr);
+        tell(piece.choice, piece.text, log_probs_of(piece.chosen, completion_), nullptr);
         if (!open_) gone_.request_stop();
       }
     if (decoding_.joinable()) decoding_.join();
@@ -90,8 +90,8 @@ class Stream {
     for (const GeneratedTexts& texts : results_)
       for (size_t sample = 0; sample < texts.texts.size(); ++sample)
         tell(texts.index * samples() + sample, "", nullptr, openai_reason(texts.texts[sample].reason));
-    if (wanted_.usage) {
-      Json last = completion_json(wanted_, Json::array());
+    if (completion_.usage) {
+      Json last = completion_json(completion_, Json::array());
       last["usage"] = usage_of(results_);
       send(event(last));
     }
@@ -99,12 +99,12 @@ class Stream {
   }
 
  private:
-  size_t samples() const { return static_cast<size_t>(wanted_.options.samples); }
+  size_t samples() const { return static_cast<size_t>(completion_.options.samples); }
 
   void decode() {
     try {
-      results_ =
-          wanted_.model->predictor().generate(wanted_.prompts, wanted_.options, [this](const TextPiece& piece) {
+      results_ = completion_.model->predictor().generate(
+          completion_.prompts, completion_.options, [this](const TextPiece& piece) {
             pieces_.put({piece.prompt * samples() + piece.sample,
                          std::string(piece.text),
                          {piece.chosen.begin(), piece.chosen.end()}});
@@ -119,18 +119,18 @@ class Stream {
 
   /// The beginning of a message.
   Json role(size_t index) const {
-    Json choice = piece_json(wanted_, index, "", nullptr, nullptr);
+    Json choice = choice_json(completion_, index, "", nullptr, nullptr);
     choice["delta"] = {{"role", "assistant"}, {"content", ""}};
     return choice;
   }
 
   void tell(size_t index, const std::string& text, const Json& log_probs, const Json& reason) {
-    tell(piece_json(wanted_, index, text, log_probs, reason));
+    tell(choice_json(completion_, index, text, log_probs, reason));
   }
 
   void tell(const Json& choice) {
-    Json part = completion_json(wanted_, Json::array({choice}));
-    if (wanted_.usage) part["usage"] = nullptr;  // as OpenAI's, which tells it with the last part
+    Json part = completion_json(completion_, Json::array({choice}));
+    if (completion_.usage) part["usage"] = nullptr;  // as OpenAI's, which tells it with the last part
     send(event(part));
   }
 
@@ -147,7 +147,7 @@ class Stream {
     send("data: " + openai_error_body(503, message) + "\n\n");
   }
 
-  Completion wanted_;
+  Completion completion_;
   Pieces pieces_;
   std::vector<GeneratedTexts> results_;
   std::exception_ptr failure_;
@@ -160,8 +160,8 @@ class Stream {
 
 }  // namespace
 
-HttpAnswer stream_completion(const Completion& wanted) {
-  const auto stream = std::make_shared<Stream>(wanted);
+HttpAnswer stream_completion(const Completion& completion) {
+  const auto stream = std::make_shared<Stream>(completion);
   stream->begin();
   return {.content_type = "text/event-stream",
           .headers = {{"Cache-Control", "no-cache"}},

@@ -224,7 +224,7 @@ std::vector<TextResult> translate(Service& service, const ServedPair& pair, std:
   service.count(options.client, texts);
   size_t cut = 0;
   for (const TextResult& result : results) cut += result.cut;
-  service.count_cut(pair.model->name, cut);
+  service.count_cut_sentences(pair.model->name, cut);
   return results;
 }
 
