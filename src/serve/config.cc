@@ -17,7 +17,7 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
-/// "SIXFOLD_PORT" for "port"
+/// The environment variable of a setting: "SIXFOLD_PORT" for "port".
 std::string variable_of(const std::string& key) { return "SIXFOLD_" + ascii_upper(key); }
 
 }  // namespace
@@ -25,7 +25,9 @@ std::string variable_of(const std::string& key) { return "SIXFOLD_" + ascii_uppe
 HttpOptions ServeConfig::http() const {
   std::function<void(const AnsweredRequest&)> log;
   if (!access_log.empty())
-    log = [to = std::make_shared<AccessLog>(access_log)](const AnsweredRequest& request) { to->add(request); };
+    log = [file = std::make_shared<AccessLog>(access_log)](const AnsweredRequest& request) {
+      file->add(request);
+    };
   return {.host = host,
           .port = port,
           .connections = connections,

@@ -1,4 +1,4 @@
-// What is told about the models.
+// The routes that describe the models.
 #include <cmath>
 
 #include "model/config.h"

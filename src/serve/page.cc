@@ -1,4 +1,4 @@
-// The page for browsers. It asks the other interfaces for everything that it shows.
+// The routes of the page for browsers. The page gets everything that it shows from the other routes.
 #include "serve/http/page_files.h"
 #include "serve/service.h"
 

@@ -10,27 +10,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t max_log_probs = 5;  // as OpenAI's
+constexpr int64_t max_log_probs = 5;  // OpenAI's limit
 
-/// Refuses an answer with more tokens than a request may have, of all its texts together. The likeliest tokens
-/// beside each token count too, and so do the bytes of prompts whose tokens are shown.
+/// Refuses a completion whose texts may have more tokens together than a request is allowed. The alternatives
+/// of each token count too, and so do prompts whose tokens are shown.
 void require_few_tokens(const ServiceOptions& limits, const Completion& completion) {
   const GenerateOptions& options = completion.options;
-  const int64_t most = std::max<int64_t>(limits.max_tokens_of_request, limits.max_new_tokens);
+  const int64_t limit = std::max<int64_t>(limits.max_tokens_of_request, limits.max_new_tokens);
   const int64_t texts = std::ssize(completion.prompts) * options.samples;
   int64_t tokens = texts * options.max_tokens.value_or(usual_max_tokens);
   for (const Prompt& prompt : completion.prompts)
     if (options.prompt_tokens)
       tokens += options.samples * (prompt.ids ? std::ssize(*prompt.ids) : std::ssize(prompt.text));
-  if (tokens * (1 + options.likeliest.value_or(0)) > most)
+  if (tokens * (1 + options.likeliest.value_or(0)) > limit)
     throw HttpError(
         400, fmt::format("\"{}\", \"n\", \"max_tokens\" and \"{}\" ask for {} texts with {} "
                          "tokens in all, and {} more beside each; all together may be {}.",
                          options.chat ? "messages" : "prompt", options.chat ? "top_logprobs" : "logprobs",
-                         texts, tokens, options.likeliest.value_or(0), most));
+                         texts, tokens, options.likeliest.value_or(0), limit));
 }
 
-/// The texts to continue, or their tokens. Without any, the empty text.
+/// The prompts, given as texts or as tokens; a request without any continues the empty text.
 std::vector<Prompt> prompts_of(const Fields& fields, const ServiceOptions& limits) {
   std::vector<Prompt> prompts;
   if (auto lists = fields.token_lists("prompt", limits.max_texts, limits.max_text_bytes)) {
@@ -43,12 +43,13 @@ std::vector<Prompt> prompts_of(const Fields& fields, const ServiceOptions& limit
   return prompts;
 }
 
-/// How the texts are generated, and returned.
-void read_options(Service& service, const Fields& fields, Completion& completion) {
+/// Reads the options of /v1/completions.
+void read_completion_options(Service& service, const Fields& fields, Completion& completion) {
   GenerateOptions& options = completion.options;
-  options.max_tokens = 16;  // as OpenAI's
+  options.max_tokens = 16;  // OpenAI's default
   const ServiceOptions& limits = service.options();
-  const bool shows_prompt = completion.echo && fields.has("logprobs");  // which may be all that is completion
+  const bool shows_prompt =
+      completion.echo && fields.has("logprobs");  // an answer may consist of the prompt alone
   fields.read(OptionVisitor::Walk(options),
               {{.option = "max_tokens", .range = between(shows_prompt ? 0 : 1, limits.max_new_tokens)},
                {.option = "likeliest", .field = "logprobs", .range = between(0, max_log_probs)}});
@@ -71,7 +72,7 @@ HttpAnswer completions(Service& service, const HttpRequest& request) {
   for (const Prompt& prompt : completion.prompts)
     bytes += prompt.ids ? prompt.ids->size() * sizeof(int32_t) : prompt.text.size();
   completion.echo = fields.boolean("echo").value_or(false);
-  read_options(service, fields, completion);
+  read_completion_options(service, fields, completion);
   admit(service, request, bytes, completion);
   for (Prompt& prompt : completion.prompts)
     if (prompt.ids) prompt.text = completion.model->predictor().text_of(*prompt.ids);
@@ -100,7 +101,7 @@ void refuse_unsupported_by_openai(const Fields& fields) {
 }
 
 void read_sampling_options(Service& service, const Fields& fields, GenerateOptions& options) {
-  // Without a seed, clients expect another text each time.
+  // If they give no seed, clients expect a different text each time.
   options.seed = service.next_seed();
   const ServiceOptions& limits = service.options();
   fields.read(OptionVisitor::Walk(options),
@@ -118,11 +119,11 @@ void read_sampling_options(Service& service, const Fields& fields, GenerateOptio
 
 void read_stream_options(const Fields& fields, Completion& completion, std::string_view path) {
   completion.stream = fields.boolean("stream").value_or(false);
-  if (const auto how = fields.object("stream_options")) {
+  if (const auto stream_options = fields.object("stream_options")) {
     if (!completion.stream) throw HttpError(400, "\"stream_options\" needs \"stream\".");
-    completion.usage = how->boolean("include_usage").value_or(false);
-    how->ignore({"include_obfuscation"});
-    if (const auto unknown = how->unread())
+    completion.usage = stream_options->boolean("include_usage").value_or(false);
+    stream_options->ignore({"include_obfuscation"});
+    if (const auto unknown = stream_options->unread())
       throw HttpError(400, fmt::format("\"{}\" is not an option of streams.", *unknown));
   }
   fields.ignore({"user", "api_key", "auth_key"});
@@ -137,7 +138,7 @@ void admit(Service& service, const HttpRequest& request, size_t bytes, Completio
   require_few_tokens(service.options(), completion);
   completion.options.caller = service.scheduling_key(request);
   completion.options.cancel = request.cancel;
-  completion.reservation = service.wait(bytes);
+  completion.reservation = service.reserve_text_bytes(bytes);
   for (size_t i = 0; i < completion.prompts.size(); ++i)
     if (const auto refusal = completion.model->predictor().refusal(completion.prompts[i]))
       throw HttpError(400, fmt::format("Prompt {}: {}.", i + 1, *refusal));
@@ -168,18 +169,19 @@ HttpAnswer answer(const Completion& completion) {
 Json log_probs_of(std::span<const ChosenToken> chosen, const Completion& completion) {
   if (!completion.options.likeliest) return nullptr;
   if (completion.options.chat) return chat_log_probs_of(chosen);
-  Json tokens = Json::array(), own = Json::array(), all_best = Json::array(), offsets = Json::array();
+  Json tokens = Json::array(), log_probs = Json::array(), all_best = Json::array(), offsets = Json::array();
   for (const ChosenToken& token : chosen) {
     tokens.push_back(token.text);
-    own.push_back(token.log_probability ? Json(*token.log_probability) : Json());
+    log_probs.push_back(token.log_probability ? Json(*token.log_probability) : Json());
     offsets.push_back(token.offset);
     Json best = Json::object();
     for (const auto& [text, log_probability] : token.likeliest)
-      if (!best.contains(text)) best[text] = log_probability;  // of tokens with the same text the likeliest
+      if (!best.contains(text)) best[text] = log_probability;  // the likeliest of tokens with the same text
     all_best.push_back(token.log_probability ? std::move(best) : Json());
   }
   if (*completion.options.likeliest == 0) all_best = nullptr;
-  return {{"tokens", tokens}, {"token_logprobs", own}, {"top_logprobs", all_best}, {"text_offset", offsets}};
+  return {
+      {"tokens", tokens}, {"token_logprobs", log_probs}, {"top_logprobs", all_best}, {"text_offset", offsets}};
 }
 
 const char* openai_reason(FinishReason reason) {

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t max_chat_log_probs = 20;  // as OpenAI's
+constexpr int64_t max_chat_log_probs = 20;  // OpenAI's limit
 
 /// The conversation as a prompt, and the size of its texts.
 std::pair<Prompt, size_t> prompt_of(const Fields& fields, const Generator& generator, size_t max_bytes) {
@@ -30,7 +30,7 @@ std::pair<Prompt, size_t> prompt_of(const Fields& fields, const Generator& gener
   }
 }
 
-/// The most new tokens: what the request says, or as stored with the model.
+/// Sets the maximum number of new tokens: that of the request, or else that stored with the model.
 void read_max_tokens(const Fields& fields, const ServiceOptions& limits, Completion& completion) {
   const auto old_name = fields.integer("max_tokens", 1, limits.max_new_tokens),
              given = fields.integer("max_completion_tokens", 1, limits.max_new_tokens);
@@ -47,20 +47,20 @@ void read_max_tokens(const Fields& fields, const ServiceOptions& limits, Complet
 }
 
 void read_log_probs(const Fields& fields, GenerateOptions& options) {
-  const bool wants = fields.boolean("logprobs").value_or(false);
+  const bool wants_log_probs = fields.boolean("logprobs").value_or(false);
   const auto likeliest = fields.integer("top_logprobs", 0, max_chat_log_probs);
-  if (likeliest && !wants) throw HttpError(400, "\"top_logprobs\" needs \"logprobs\".");
-  if (wants) options.likeliest = static_cast<int>(likeliest.value_or(0));
+  if (likeliest && !wants_log_probs) throw HttpError(400, "\"top_logprobs\" needs \"logprobs\".");
+  if (wants_log_probs) options.likeliest = static_cast<int>(likeliest.value_or(0));
 }
 
-/// Refuses what asks for other than a text.
+/// Refuses requests for answers other than a text.
 void refuse_other_answers(const Fields& fields) {
   for (const char* name : {"tools", "functions"})
     if (fields.has(name)) throw HttpError(400, fmt::format("\"{}\" is not supported.", name));
   if (const auto format = fields.object("response_format");
       format && format->one_of("type", {"text"}) != "text")
     throw HttpError(400, "\"response_format\" may be \"text\" only.");
-  // Where the answer is kept, and who asks, changes nothing in it.
+  // These fields have no effect on the answer.
   fields.ignore({"metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"});
 }
 

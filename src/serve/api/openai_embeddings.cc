@@ -33,7 +33,8 @@ std::vector<std::string> input_of(Service& service, const Fields& fields) {
   return texts;
 }
 
-/// Refuses what would silently change nothing. Returns whether numbers are wanted as base64.
+/// Reads encoding_format, and refuses fields that are not supported. Returns whether the numbers are to be
+/// encoded in base64.
 bool wants_base64(const Fields& fields, const Embedder& embedder) {
   const bool base64 = fields.one_of("encoding_format", {"float", "base64"}) == "base64";
   if (fields.integer("dimensions", 1, 1 << 20).value_or(embedder.size()) != embedder.size())
@@ -47,11 +48,12 @@ bool wants_base64(const Fields& fields, const Embedder& embedder) {
 
 std::string numbers_text(std::span<const float> values, bool as_base64) {
   if (!as_base64) return fmt::format("[{}]", fmt::join(values, ","));
-  const auto bytes = std::as_bytes(values);  // in little endian, as they lie in memory
+  const auto bytes = std::as_bytes(values);  // little endian, as in memory
   return '"' + base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) + '"';
 }
 
-/// The text is composed here, because a tree of JSON takes ten times the memory of the numbers.
+/// The body of the answer. It is composed as text, because a tree of JSON takes ten times the memory of the
+/// numbers.
 std::string body_of(const std::string& model, std::span<const TextEmbedding> all, bool as_base64) {
   std::string data;
   size_t tokens = 0;
@@ -69,7 +71,7 @@ HttpAnswer embeddings(Service& service, const HttpRequest& request) {
   const auto model = embedder_of(service, fields);
   const std::vector<std::string> texts = input_of(service, fields);
   const bool as_base64 = wants_base64(fields, model->predictor());
-  const auto share = service.wait(bytes_of(texts));
+  const auto reservation = service.reserve_text_bytes(bytes_of(texts));
   const std::vector<TextEmbedding> all = model->predictor().embed(texts, {.cancel = request.cancel});
   size_t cut = 0;
   for (const TextEmbedding& embedding : all) {

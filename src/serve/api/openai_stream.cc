@@ -13,8 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Pieces of texts on their way from the threads that decode to the one that writes to the client: those never
-/// wait for a client.
+/// A queue of pieces of texts from the threads that decode to the one that writes to the client. It is
+/// unbounded, so that the decoding threads never wait for a client.
 class Pieces {
  public:
   struct Piece {
@@ -32,13 +32,13 @@ class Pieces {
     ended_ = true;
     changed_.notify_one();
   }
-  /// Waits until there are pieces, or none will come. Returns whether there are any.
+  /// Waits until there are pieces, or until `end`. Returns whether there are any.
   bool wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return ended_ || !waiting_.empty(); });
     return !waiting_.empty();
   }
-  /// Waits for the next pieces; none at the end.
+  /// Waits for the next pieces and removes them from the queue; none at the end.
   std::deque<Piece> take() {
     wait();
     const std::lock_guard lock(mutex_);
@@ -54,19 +54,20 @@ class Pieces {
 
 std::string event(const Json& data) { return "data: " + json_text(data) + "\n\n"; }
 
-/// A completion that is generated in a thread of its own. For one thread.
+/// A completion that is generated in a separate thread. For one thread.
 class Stream {
  public:
   explicit Stream(const Completion& completion)
-      : completion_(completion), from_server_(completion.options.cancel, [this] { gone_.request_stop(); }) {
-    completion_.options.cancel = gone_.get_token();
+      : completion_(completion),
+        on_server_cancel_(completion.options.cancel, [this] { stop_.request_stop(); }) {
+    completion_.options.cancel = stop_.get_token();
     decoding_ = std::jthread([this] { decode(); });
   }
-  ~Stream() { gone_.request_stop(); }
+  ~Stream() { stop_.request_stop(); }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /// Waits for the first piece. Rethrows what ended the generation before it.
+  /// Waits for the first piece. Rethrows an error that ended the generation before it.
   void begin() {
     if (pieces_.wait()) return;
     decoding_.join();
@@ -76,20 +77,20 @@ class Stream {
   void write(const WritePart& write) {
     write_ = write;
     if (completion_.options.chat)
-      for (size_t i = 0; i < completion_.prompts.size() * samples(); ++i) tell(role(i));
+      for (size_t i = 0; i < completion_.prompts.size() * samples(); ++i) send_choice(role(i));
     if (completion_.echo)
       for (size_t i = 0; i < completion_.prompts.size() * samples(); ++i)
-        tell(i, completion_.prompts[i / samples()].text, nullptr, nullptr);
-    for (auto some = pieces_.take(); !some.empty(); some = pieces_.take())
-      for (const Pieces::Piece& piece : some) {
-        tell(piece.choice, piece.text, log_probs_of(piece.chosen, completion_), nullptr);
-        if (!open_) gone_.request_stop();
+        send_choice(i, completion_.prompts[i / samples()].text, nullptr, nullptr);
+    for (auto pieces = pieces_.take(); !pieces.empty(); pieces = pieces_.take())
+      for (const Pieces::Piece& piece : pieces) {
+        send_choice(piece.choice, piece.text, log_probs_of(piece.chosen, completion_), nullptr);
+        if (!client_is_there_) stop_.request_stop();
       }
     if (decoding_.joinable()) decoding_.join();
-    if (failure_) return tell_failure();
+    if (failure_) return send_failure();
     for (const GeneratedTexts& texts : results_)
       for (size_t sample = 0; sample < texts.texts.size(); ++sample)
-        tell(texts.index * samples() + sample, "", nullptr, openai_reason(texts.texts[sample].reason));
+        send_choice(texts.index * samples() + sample, "", nullptr, openai_reason(texts.texts[sample].reason));
     if (completion_.usage) {
       Json last = completion_json(completion_, Json::array());
       last["usage"] = usage_of(results_);
@@ -115,27 +116,27 @@ class Stream {
     pieces_.end();
   }
 
-  void send(const std::string& part) { open_ = open_ && write_(part); }
+  void send(const std::string& part) { client_is_there_ = client_is_there_ && write_(part); }
 
-  /// The beginning of a message.
+  /// The choice with which a message begins.
   Json role(size_t index) const {
     Json choice = choice_json(completion_, index, "", nullptr, nullptr);
     choice["delta"] = {{"role", "assistant"}, {"content", ""}};
     return choice;
   }
 
-  void tell(size_t index, const std::string& text, const Json& log_probs, const Json& reason) {
-    tell(choice_json(completion_, index, text, log_probs, reason));
+  void send_choice(size_t index, const std::string& text, const Json& log_probs, const Json& reason) {
+    send_choice(choice_json(completion_, index, text, log_probs, reason));
   }
 
-  void tell(const Json& choice) {
+  void send_choice(const Json& choice) {
     Json part = completion_json(completion_, Json::array({choice}));
-    if (completion_.usage) part["usage"] = nullptr;  // as OpenAI's, which tells it with the last part
+    if (completion_.usage) part["usage"] = nullptr;  // as OpenAI does, which sends it with the last part
     send(event(part));
   }
 
-  /// The status has been sent, so that the error is an event.
-  void tell_failure() {
+  /// Sends the error as an event, because the status has been sent already.
+  void send_failure() {
     std::string message = "The server failed.";
     try {
       std::rethrow_exception(failure_);
@@ -152,9 +153,9 @@ class Stream {
   std::vector<GeneratedTexts> results_;
   std::exception_ptr failure_;
   WritePart write_;
-  bool open_ = true;  // whether the client is there
-  std::stop_source gone_;
-  const std::stop_callback<std::function<void()>> from_server_;
+  bool client_is_there_ = true;
+  std::stop_source stop_;
+  const std::stop_callback<std::function<void()>> on_server_cancel_;
   std::jthread decoding_;  // last: it uses the members above
 };
 

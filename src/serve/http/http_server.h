@@ -28,12 +28,10 @@ struct AnsweredRequest {
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
-  int port = 7070;  ///< 0: any free port
-  int connections =
-      256;  ///< limit of open connections; beyond it one is evicted, or the new one is refused with 503
-  size_t body_bytes = 4 << 20;  ///< limit of a request's body
-  size_t total_body_bytes =
-      128 << 20;  ///< limit of all bodies; beyond it one is evicted, or the new one is refused with 503
+  int port = 7070;                      ///< 0: any free port
+  int connections = 256;                ///< limit; beyond it one is evicted, or the new one is refused with 503
+  size_t body_bytes = 4 << 20;          ///< limit of a request's body
+  size_t total_body_bytes = 128 << 20;  ///< limit of all bodies; beyond it one is evicted, or refused with 503
   std::chrono::milliseconds arrival_time{60'000};   ///< for a request to arrive
   std::chrono::milliseconds request_time{120'000};  ///< for a request to be answered
   std::chrono::milliseconds idle_time{5'000};       ///< between two requests of a connection
