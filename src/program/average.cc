@@ -15,7 +15,7 @@ struct AverageSettings {
 };
 
 void run(const AverageSettings& settings) {
-  note_interrupts();  // the output folder is finished even then
+  note_interrupts();  // the output folder is completed even after an interrupt
   average_models(settings.models, settings.output);
   const size_t count = settings.models.size();
   log_info("{}: average of {} model{}", settings.output, count, count == 1 ? "" : "s");

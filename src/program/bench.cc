@@ -40,7 +40,7 @@ std::string exponents(const LayerStudy& study) {
   return join(powers, " ");
 }
 
-/// The path length as text; nothing connects the tokens of a convolution that sees only one.
+/// The path length as text; "none" if the layer does not connect tokens, as a convolution with a kernel of 1.
 std::string path_text(const LayerStudy& study, int n) {
   const auto length = path_length(study.reach, n);
   return length ? std::to_string(*length) : "none";
@@ -203,8 +203,8 @@ void run(const BenchSettings& settings) {
     write_text(path, as_json(studies, options));
   else if (!path.empty())
     write_picture(settings.picture, as_picture(studies, options, settings.picture.theme));
-  write_text(
-      "-", settings.json ? as_json(studies, options) : as_text(studies, options));  // last: nobody may read it
+  write_text("-", settings.json ? as_json(studies, options)
+                                : as_text(studies, options));  // last: standard output may be closed
 }
 
 /// Adds an option that takes whole numbers at least 1, separated by commas.
@@ -218,7 +218,8 @@ void add_sizes(CLI::App& command, const std::string& option, std::vector<int>& v
       ->type_name("N,N,...");
 }
 
-std::string fault_of_output(const std::string& path) {
+/// A validator of CLI11: returns an error message, or an empty text if the name is valid.
+std::string check_output_name(const std::string& path) {
   for (const char* extension : {".svg", ".png", ".json"})
     if (has_extension(path, extension)) return "";
   return fmt::format("{}: unknown type of file; give a name that ends in .svg, .png or .json", path);
@@ -247,7 +248,7 @@ void add_layers(CLI::App& bench) {
       .add_option("-o,--output", settings->picture.output,
                   "also write a picture (.svg or .png) or the results (.json)")
       ->type_name("FILE")
-      ->check(fault_of_output);
+      ->check(check_output_name);
   add_value_option(command, "--theme", settings->picture.theme,
                    "colours: light, dark, or auto, which follows the viewer's system");
   command.footer(

@@ -9,7 +9,7 @@
 namespace sixfold::cli {
 namespace {
 
-/// The exit status where something was found. Errors of the input have 2, others 1.
+/// The exit status if something was found. Input errors have 2, other errors 1.
 constexpr int found_status = 3;
 
 struct CheckArguments {

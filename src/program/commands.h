@@ -6,7 +6,7 @@
 
 namespace sixfold::cli {
 
-// Each function adds one command that is not of a task (program/kit/task_program.h).
+// Each function adds one command that does not belong to a task. Tasks add theirs by `TaskProgram`.
 void add_train(CLI::App& app, Tasks tasks);
 void add_sweep(CLI::App& app, Tasks tasks);
 void add_score(CLI::App& app);

@@ -45,7 +45,7 @@ void add_keys(const OptionNode& node, const std::string& prefix, std::vector<std
   }
 }
 
-/// The values, or beginnings of values, that an argument can have. Empty for a file or a number.
+/// The values of an argument, or their prefixes, such as "train.updates=". Empty for a file or a number.
 std::vector<std::string> values_of(const OptionEntry& option, Tasks tasks) {
   if (std::ranges::find(option.names, "--set") == option.names.end()) return option.values;
   std::vector<std::string> keys;
@@ -142,7 +142,7 @@ std::string bash_script(const CommandEntry& program, Tasks tasks) {
       commands, values, bash_function);
 }
 
-/// Help as the description of a zsh option: one line, with zsh's special characters escaped.
+/// Help as the description of a zsh option: on one line, with zsh's special characters escaped.
 std::string zsh_text(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -159,9 +159,9 @@ std::string zsh_text(const std::string& text) {
 std::string zsh_action(const OptionEntry& option, Tasks tasks) {
   const std::vector<std::string> values = values_of(option, tasks);
   if (values.empty()) return "_files";
-  const bool goes_on = values[0].ends_with('=');
-  return goes_on ? fmt::format("{{compadd -S \"\" -- {}}}", join(values, " "))
-                 : fmt::format("({})", join(values, " "));
+  const bool are_prefixes = values[0].ends_with('=');
+  return are_prefixes ? fmt::format("{{compadd -S \"\" -- {}}}", join(values, " "))
+                      : fmt::format("({})", join(values, " "));
 }
 
 std::string zsh_script(const CommandEntry& program, Tasks tasks) {
@@ -171,9 +171,9 @@ std::string zsh_script(const CommandEntry& program, Tasks tasks) {
     for (char& c : name)
       if (c == ' ' || c == '-') c = '_';
     functions += fmt::format("{}() {{\n", name == "_sixfold" ? "_sixfold_program" : name);
-    std::string arguments, own = "_files";
+    std::string arguments, positional_action = "_files";
     for (const OptionEntry& option : command.options) {
-      if (option.positional && !option.values.empty()) own = zsh_action(option, tasks);
+      if (option.positional && !option.values.empty()) positional_action = zsh_action(option, tasks);
       for (const std::string& one : option.names)
         arguments += fmt::format(" \\\n    '*{}[{}]{}'", one, zsh_text(option.help),
                                  option.argument.empty() ? ""
@@ -181,7 +181,7 @@ std::string zsh_script(const CommandEntry& program, Tasks tasks) {
                                                                        zsh_action(option, tasks)));
     }
     if (command.commands.empty()) {
-      functions += fmt::format("  _arguments{} \\\n    '*:argument:{}'\n}}\n", arguments, own);
+      functions += fmt::format("  _arguments{} \\\n    '*:argument:{}'\n}}\n", arguments, positional_action);
       return;
     }
     functions += fmt::format(
@@ -223,11 +223,11 @@ std::string fish_script(const CommandEntry& program, Tasks tasks) {
       for (const std::string& word : CLI::detail::split(path, ' '))
         condition += (condition.empty() ? "" : "; and ") + std::string("__fish_seen_subcommand_from ") + word;
     }
-    std::string none_yet = condition;
+    std::string without_subcommand = condition;
     if (!path.empty() && !command.commands.empty())
-      none_yet += "; and not __fish_seen_subcommand_from " + join(names_of(command.commands), " ");
+      without_subcommand += "; and not __fish_seen_subcommand_from " + join(names_of(command.commands), " ");
     for (const CommandEntry& inner : command.commands)
-      text += fmt::format("complete -c sixfold -f -n '{}' -a {} -d '{}'\n", none_yet,
+      text += fmt::format("complete -c sixfold -f -n '{}' -a {} -d '{}'\n", without_subcommand,
                           inner.name.substr(inner.name.rfind(' ') + 1), fish_text(inner.help));
     for (const OptionEntry& option : command.options) {
       const std::string values = join(values_of(option, tasks), " ");

@@ -42,10 +42,11 @@ std::string lengths_text(const std::vector<int64_t>& lengths, int64_t tokens, in
                      longest == CorpusReport::longest ? " or more" : "");
 }
 
-std::string bar(int64_t count, int64_t most) {
+/// A bar of block characters, whose full width stands for `max_count`.
+std::string bar(int64_t count, int64_t max_count) {
   constexpr int width = 24;
   constexpr const char* eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int64_t parts = most > 0 ? (count * width * 8 + most - 1) / most : 0;
+  const int64_t parts = max_count > 0 ? (count * width * 8 + max_count - 1) / max_count : 0;
   std::string text;
   for (int64_t i = 0; i < parts / 8; ++i) text += "█";
   text += eighths[parts % 8];
@@ -53,7 +54,7 @@ std::string bar(int64_t count, int64_t most) {
   return text;
 }
 
-/// A table of the lengths of both sides, in some fifteen rows.
+/// A histogram of the lengths of both sides, in about fifteen rows.
 std::string histogram(const CorpusReport& report) {
   const int64_t longest =
       std::max(quantile(report.source_lengths, 0.999), quantile(report.target_lengths, 0.999));
@@ -78,12 +79,12 @@ std::string histogram(const CorpusReport& report) {
       t = sum(report.target_lengths, covered, CorpusReport::longest + 1);
       s + t > 0)
     rows.push_back({fmt::format("{}-", covered), s, t});
-  int64_t most = 0;
-  for (const Row& row : rows) most = std::max({most, row.source, row.target});
+  int64_t max_count = 0;
+  for (const Row& row : rows) max_count = std::max({max_count, row.source, row.target});
   std::string text = fmt::format("\n{:>11}  {:<34}  {}\n", "length", "source", "target");
   for (const Row& row : rows)
-    text += fmt::format("{:>11}  {:>8}  {}  {:>8}  {}\n", row.name, row.source, bar(row.source, most),
-                        row.target, bar(row.target, most));
+    text += fmt::format("{:>11}  {:>8}  {}  {:>8}  {}\n", row.name, row.source, bar(row.source, max_count),
+                        row.target, bar(row.target, max_count));
   return text;
 }
 
@@ -115,8 +116,8 @@ std::vector<CorpusFiles> files_of(const CorpusSettings& settings) {
   return corpus_files(settings.files, "files", languages.source, languages.target);
 }
 
-/// The files of a cleaned text: those of the original, by name and kind, in a new folder, and dropped.tsv. TMX
-/// becomes TSV. All appear at `close`.
+/// The output files of cleaning, in a new folder: one for each input file, with the same name and format (TSV
+/// for TMX), and dropped.tsv. All appear at `close`.
 class CleanedFiles {
  public:
   CleanedFiles(const std::string& folder, const std::vector<CorpusFiles>& texts,
@@ -211,7 +212,7 @@ void clean(const CorpusSettings& settings) {
 void run(const CorpusSettings& settings) {
   if (!settings.clean.empty()) return clean(settings);
   std::optional<Tokenizers> tokenizers;
-  if (!settings.model.empty()) tokenizers = open_text_model(settings.model).tokenizers;
+  if (!settings.model.empty()) tokenizers = load_text_model(settings.model).tokenizers;
   MeasureOptions options = settings.options;
   options.encode.threads = available_threads();
   const CorpusReport report = measure_corpus(files_of(settings), tokenizers, options);

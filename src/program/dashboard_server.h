@@ -8,8 +8,8 @@
 
 namespace sixfold::cli {
 
-/// A dashboard that is served on a thread of its own as long as the object lives. A few clients at a time are
-/// served, and requests have no body.
+/// Serves a dashboard in a separate thread during the lifetime of the object. Few clients are served at a time,
+/// and requests can't have a body of more than 1 kB.
 class DashboardServer {
  public:
   /// Throws an error if the address can't be bound.

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Throws an input error if there is a file with other contents, or a link that leads to none.
-void require_same_if_there(const std::string& path, const std::string& contents) {
+/// Throws an input error if the path is a file with other contents, or a broken symbolic link.
+void require_same_if_it_exists(const std::string& path, const std::string& contents) {
   require(!fs::is_symlink(path) || fs::exists(path),
           "{}: is a link to a file that does not exist; move it away", path);
   require(!fs::exists(path) || read_regular_file(path) == contents,
@@ -35,13 +35,14 @@ void make_demo_folder(const std::string& option, const std::string& path) {
 
 void write_demo_files(const std::string& folder, const std::map<std::string, std::string>& files) {
   const auto path_of = [&](const std::string& name) { return (fs::path(folder) / name).string(); };
-  for (const auto& file : files) require_same_if_there(path_of(file.first), file.second);
+  for (const auto& file : files) require_same_if_it_exists(path_of(file.first), file.second);
   for (const auto& file : files) {
     const std::string path = path_of(file.first);
     if (fs::exists(path)) continue;
     AtomicFile written(path);
     written.write(file.second);
-    if (!written.commit_new()) require_same_if_there(path, file.second);  // of another process
+    if (!written.commit_new())
+      require_same_if_it_exists(path, file.second);  // another process has created the file
   }
 }
 

@@ -68,14 +68,14 @@ System runs_of(const std::string& text) {
   return runs;
 }
 
-/// Throws an input error if a file is given twice: its two runs or systems would be one.
+/// Throws an input error if a file is given twice, which would compare a system with itself.
 void require_different_files(const std::vector<System>& systems) {
   std::vector<std::string> files;
   for (const System& system : systems)
     for (const std::string& file : system) {
       for (const std::string& other : files) {
-        std::error_code none;
-        require(file != other && !std::filesystem::equivalent(file, other, none),
+        std::error_code ignored;
+        require(file != other && !std::filesystem::equivalent(file, other, ignored),
                 "{} and {} are the same file; name each output once", text_name(other), text_name(file));
       }
       files.push_back(file);
@@ -123,10 +123,10 @@ EvaluationReport evaluate(const MetricEntry& row, const EvaluateSettings& settin
   return report;
 }
 
-/// The option for a setting of metrics.
+/// The command-line option for a setting of metrics.
 std::string option_of(std::string_view key) {
-  for (const auto& [own, option] : bleu_options)
-    if (key == fmt::format("bleu.{}", own)) return option;
+  for (const auto& [field, option] : bleu_options)
+    if (key == fmt::format("bleu.{}", field)) return option;
   std::string option = "--" + std::string(key);
   std::ranges::replace_if(
       option, [](char c) { return c == '.' || c == '_'; }, '-');
@@ -148,7 +148,7 @@ void choose_metrics(EvaluateSettings& settings) {
   // Single sentences often lack n-grams of the highest order. sacreBLEU does the same.
   if (settings.sentence_level && chosen("bleu")) options.bleu.effective_order = true;
   MetricOptions checked = options;
-  if (!chosen("bleu")) {  // these are accepted with other metrics since version 0.1
+  if (!chosen("bleu")) {  // other metrics have always accepted these options
     checked.bleu.tokenizer = {};
     checked.bleu.smoothing = {};
   }
@@ -157,7 +157,7 @@ void choose_metrics(EvaluateSettings& settings) {
   if (chosen("command")) options.command.stop = &note_interrupts();
 }
 
-/// Throws an input error if forms of the report contradict each other.
+/// Throws an input error if options for the form of the report contradict each other.
 void check_form(const EvaluateSettings& settings, const std::vector<System>& systems) {
   const bool one_run = systems.size() == 1 && systems[0].size() == 1;
   const bool json = settings.format == ReportFormat::json;

@@ -46,8 +46,9 @@ EvaluatedText read_squad_texts(const EvaluatedFiles& files, const std::vector<Sy
   return text;
 }
 
-/// What a line holds, for a metric: a label before a tab; or an answer, which in a reference follows the last
-/// tab, as in the data of training, and otherwise stands before the first, as 'sixfold answer' writes it.
+/// The part of a line that a metric compares. A label ends at the first tab. An answer begins after the last
+/// tab in a reference, as in training data, but ends at the first tab in an output, as 'sixfold answer' writes
+/// it.
 std::string compared_part(const std::string& line, LineContent content, bool reference) {
   switch (content) {
     case LineContent::text:
@@ -61,7 +62,7 @@ std::string compared_part(const std::string& line, LineContent content, bool ref
 }
 
 /// Throws an input error that names the line if a metric compares labels, or answers, and a reference has none.
-/// A hypothesis may be blank: it is wrong.
+/// A hypothesis may be empty; it counts as wrong.
 void require_references(const std::vector<std::string>& lines, const std::string& path, LineContent content) {
   if (content == LineContent::text) return;
   for (size_t i = 0; i < lines.size(); ++i)

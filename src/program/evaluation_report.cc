@@ -120,13 +120,13 @@ nlohmann::ordered_json json_object(const EvaluationReport& report, size_t index,
   }
   if (form.systems.size() > 1) object["system"] = form.systems[index];
   if (index > 0) {
-    const SystemDifference& found = report.differences[index - 1];
-    object["difference"] = rounded(found.difference, form.width);
-    object["bootstrap_p_value"] = rounded(found.bootstrap_p, 4);
+    const SystemDifference& difference = report.differences[index - 1];
+    object["difference"] = rounded(difference.difference, form.width);
+    object["bootstrap_p_value"] = rounded(difference.bootstrap_p, 4);
     object["n_trials"] = form.randomization.trials;
-    if (found.p_value) {
+    if (difference.p_value) {
       const auto adjusted = adjusted_p_values(report)[index - 1];
-      object["p_value"] = rounded(*found.p_value, 4);
+      object["p_value"] = rounded(*difference.p_value, 4);
       object["adjusted_p_value"] = rounded(*adjusted, 4);
       object["significant"] = is_significant(adjusted);
     }
@@ -153,15 +153,15 @@ std::string text_of(const ConfidenceReport& report) {
   return fmt::format(
       "confidence: correlation with chrF of lines = {} (mean log-probability: {}), calibration error = {:.3f}, "
       "{}\n",
-      shown(report.own), shown(report.of_log_probability), report.calibration_error,
+      shown(report.correlation), shown(report.log_probability_correlation), report.calibration_error,
       counted(report.lines, "line"));
 }
 
 nlohmann::ordered_json json_of(const ConfidenceReport& report) {
   const auto number = [](std::optional<double> r) { return r ? nlohmann::ordered_json(*r) : nullptr; };
   return {{"name", "confidence"},
-          {"correlation", number(report.own)},
-          {"correlation_of_mean_log_probability", number(report.of_log_probability)},
+          {"correlation", number(report.correlation)},
+          {"correlation_of_mean_log_probability", number(report.log_probability_correlation)},
           {"calibration_error", report.calibration_error},
           {"lines", report.lines}};
 }
@@ -170,8 +170,8 @@ nlohmann::ordered_json json_of(const ConfidenceReport& report) {
 
 ConfidenceReport confidence_report(const RatedLines& rated, const References& references) {
   const LineRatings ratings = ratings_of(rated, references);
-  return {.own = correlation(ratings.confidence, ratings.chrf),
-          .of_log_probability = correlation(ratings.mean_log_probability, ratings.chrf),
+  return {.correlation = correlation(ratings.confidence, ratings.chrf),
+          .log_probability_correlation = correlation(ratings.mean_log_probability, ratings.chrf),
           .calibration_error = calibration_error(reliability(ratings.confidence, ratings.chrf)),
           .lines = ratings.chrf.size()};
 }

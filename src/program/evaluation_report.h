@@ -8,30 +8,31 @@
 
 namespace sixfold::cli {
 
-/// What is evaluated, and how it is written.
+/// What is evaluated, and in which form the report is written.
 struct EvaluationForm {
-  /// The systems, as people named them: a file, or several runs of a system separated by commas. The first is
-  /// the baseline.
+  /// The names of the systems, as the user gave them: a file, or several runs of a system separated by commas.
+  /// The first is the baseline.
   std::vector<std::string> systems;
   std::optional<BootstrapOptions> resampling;
   RandomizationOptions randomization;
   int width = 1;            ///< digits after the decimal point of a score
-  bool score_only = false;  ///< the numbers of scores alone
+  bool score_only = false;  ///< print only the numbers of scores
 };
 
-/// What a metric says of the systems.
+/// The results of one metric for all systems.
 struct EvaluationReport {
   std::string name;
   std::string signature;
   std::vector<SystemScore> lines;                 ///< the score of each line, instead of those of systems
-  std::vector<std::vector<SystemScore>> systems;  ///< the runs of each
+  std::vector<std::vector<SystemScore>> systems;  ///< for each system, the scores of its runs
   std::vector<SystemDifference> differences;      ///< of each further system from the first
 };
 
-/// How well the confidence of lines tells their chrF (docs/generation.md): the correlations, where they are
+/// How well the confidence of lines predicts their chrF (docs/generation.md): the correlations, where they are
 /// defined, and the calibration error.
 struct ConfidenceReport {
-  std::optional<double> own, of_log_probability;
+  std::optional<double> correlation;                  ///< of the confidence with chrF
+  std::optional<double> log_probability_correlation;  ///< of the mean log-probability with chrF
   double calibration_error = 0;
   size_t lines = 0;
 };

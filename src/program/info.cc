@@ -38,7 +38,7 @@ struct Description {
   std::vector<ordered_json> history;
 };
 
-/// Counts the weights in the file itself; the buffers there are no weights.
+/// Counts the weights in the file itself, without the buffers that it also contains.
 void count_weights(Description& d) {
   const SafetensorsFile file = SafetensorsFile::open(fs::path(d.folder) / "model.safetensors");
   for (const std::string& name : file.names()) {
@@ -59,7 +59,7 @@ void count_weights(Description& d) {
 }
 
 Description describe(const std::string& folder) {
-  Description d{.folder = folder, .model = open_model_folder(folder), .adapters = load_adapters(folder)};
+  Description d{.folder = folder, .model = load_model_folder(folder), .adapters = load_adapters(folder)};
   count_weights(d);
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.is_regular_file())

@@ -17,18 +17,18 @@ struct InteropSettings {
 };
 
 void run_import(const InteropSettings& settings) {
-  note_interrupts();  // the output folder is finished even then
+  note_interrupts();  // the output folder is completed even after an interrupt
   const std::string origin = import_model(settings.source, settings.output);
   log_info("{}: imported from {}", settings.output, origin);
 }
 
 void run_export(const InteropSettings& settings) {
-  note_interrupts();  // the output folder is finished even then
+  note_interrupts();  // the output folder is completed even after an interrupt
   export_model(settings.source.path, settings.source.program, settings.output);
   log_info("{}: exported from {}", settings.output, settings.source.path);
 }
 
-/// The models of a program that `listed` has: "MarianMTModel, GPT-2 or Llama".
+/// The titles of the model families of a program for which `listed` is true: "MarianMTModel, GPT-2 or Llama".
 std::string titles_of(std::string_view program, bool (*listed)(const Family&)) {
   std::vector<std::string_view> titles;
   for (const Family* family : families_of(program, families()))

@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "program/program.h"
 
-/// Opens standard streams that are closed, or files that the program opens would take their numbers and receive
-/// what is printed. Writing to a closed standard output still fails.
+/// Opens standard streams that are closed. Otherwise files that the program opens would get their descriptors,
+/// and receive what is printed. Writing to a closed standard output still fails.
 static void reserve_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(stream, F_GETFD) < 0) open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   reserve_standard_streams();
   sixfold::remove_temporary_files_on_signals();
   std::signal(SIGPIPE, SIG_IGN);  // a write to a closed pipe then fails instead
-  std::signal(SIGCHLD, SIG_DFL);  // so that it is known how a program that is run has ended
-  std::signal(SIGXFSZ, SIG_IGN);  // and so does a write beyond the limit on file sizes
+  std::signal(SIGCHLD, SIG_DFL);  // so that the exit status of child processes can be read
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit on file sizes then fails, too
   return sixfold::cli::run(argc, argv, sixfold::cli::builtin_tables());
 }

@@ -16,7 +16,7 @@
 namespace sixfold::cli {
 namespace {
 
-/// Text escaped for roff: no line begins with a request, and hyphens of options stay ASCII.
+/// Text escaped for roff, so that no line begins with a request, and hyphens of options stay ASCII.
 std::string roff(const std::string& text) {
   std::string result;
   bool line_begins = true;
@@ -84,7 +84,7 @@ std::string other_keys(std::string_view task, const std::vector<ListedOption>& k
   std::string text = fmt::format(".SS The task {}\nIts keys are those above, except these:\n", task);
   for (const ListedOption& key : keys)
     if (!key.value.empty() && std::ranges::find(of_first, key) == of_first.end()) text += key_paragraph(key);
-  std::vector<std::string> missing;  // a group alone, without its keys
+  std::vector<std::string> missing;  // a missing group is listed without its keys
   for (const ListedOption& key : of_first)
     if (std::ranges::find(keys, key.key, &ListedOption::key) == keys.end() &&
         (missing.empty() || !key.key.starts_with(missing.back() + ".")))
@@ -113,8 +113,8 @@ std::string server_keys() {
          key_sections(listed_options(write_options(serve::ServeConfig())));
 }
 
-/// What the page of a command has besides what its parser knows.
-std::string more_of(const std::string& command, Tasks tasks) {
+/// The sections of a page that do not come from the parser of the command: the keys of its config.
+std::string config_sections(const std::string& command, Tasks tasks) {
   if (command == "sixfold train") return training_keys(tasks);
   if (command == "sixfold serve") return server_keys();
   return "";
@@ -132,7 +132,7 @@ std::string page_of(const CommandEntry& command, Tasks tasks) {
   }
   text += ".SH OPTIONS\n";
   for (const OptionEntry& option : command.options) text += option_paragraph(option);
-  text += more_of(command.name, tasks);
+  text += config_sections(command.name, tasks);
   if (!command.footer.empty()) text += fmt::format(".SH NOTES\n.nf\n{}\n.fi\n", roff(command.footer));
   return text +
          ".SH EXIT STATUS\n0 for success, 2 for an error in the input (the message says where), 1 for any "

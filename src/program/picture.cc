@@ -18,7 +18,8 @@ std::string extension_of(const std::string& path) {
   return CLI::detail::to_lower(std::filesystem::path(path).extension().string());
 }
 
-std::string fault_of_name(const std::string& path) {
+/// A validator of CLI11: returns an error message, or an empty text if the name is valid.
+std::string check_picture_name(const std::string& path) {
   const std::string extension = extension_of(path);
   if (path == "-" || extension == ".svg" || extension == ".png") return "";
   return fmt::format("{}: unknown type of picture; give a file name that ends in .svg or .png", path);
@@ -42,7 +43,7 @@ void add_picture_options(CLI::App& command, PictureOptions& options) {
   command
       .add_option("-o,--output", options.output, "picture to write, .svg or .png; -: SVG to standard output")
       ->type_name("FILE")
-      ->check(fault_of_name)
+      ->check(check_picture_name)
       ->required();
   add_value_option(command, "--theme", options.theme,
                    "colours: light, dark, or auto, which follows the viewer's system");

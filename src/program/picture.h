@@ -15,7 +15,7 @@ struct EnumNames<Theme> {
 
 namespace cli {
 
-/// Where to write a picture, and its colours.
+/// The options of commands that draw a picture: the file to write, and the colours.
 struct PictureOptions {
   std::string output;
   Theme theme = Theme::automatic;

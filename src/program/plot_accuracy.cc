@@ -47,8 +47,8 @@ int64_t count_words(const std::string& line) {
   return std::distance(std::istream_iterator<std::string>(words), {});
 }
 
-/// Reads a text with a line for each line of the reference.
-std::vector<std::string> read_beside(const std::string& path, const std::string& reference, size_t lines) {
+/// Reads a text that must have as many lines as the reference.
+std::vector<std::string> read_parallel(const std::string& path, const std::string& reference, size_t lines) {
   std::vector<std::string> text = read_lines(readable_path(path));
   require_equal_lines(path, text.size(), reference, lines);
   return text;
@@ -67,7 +67,7 @@ Bins measure(const std::vector<std::string>& source, const std::vector<std::stri
   return bins;
 }
 
-/// The names of the files without folder and extension if these differ, otherwise the paths.
+/// The names of the files, without folder and extension if these are distinct, otherwise the paths.
 std::vector<std::string> names_of(const std::vector<std::string>& paths) {
   std::vector<std::string> names;
   for (const std::string& path : paths) names.push_back(fs::path(path).stem().string());
@@ -76,7 +76,7 @@ std::vector<std::string> names_of(const std::vector<std::string>& paths) {
 }
 
 /// A vertical line at the length of the longest lines in training.
-Series mark(int length) {
+Series length_marker(int length) {
   const auto x = static_cast<double>(length);
   return {.name = "longest in training", .x = {x, x}, .y = {0, 100}, .color = 5, .dash = 1};
 }
@@ -85,7 +85,7 @@ void draw(const PlotAccuracySettings& settings) {
   const std::vector<std::string> reference = read_lines(readable_path(settings.reference));
   require(!reference.empty(), "{}: is empty; expected one sentence on each line",
           text_name(settings.reference));
-  const auto source = read_beside(settings.source, settings.reference, reference.size());
+  const auto source = read_parallel(settings.source, settings.reference, reference.size());
   DrawnMetrics metrics;
   std::vector<Chart> charts;
   for (const char* name : {"exact_match", "chrf"}) {
@@ -99,7 +99,7 @@ void draw(const PlotAccuracySettings& settings) {
   charts[0].title = "Lines translated exactly as the reference", charts[0].y_label = "share of the lines [%]";
   const std::vector<std::string> names = names_of(settings.hypotheses);
   for (size_t i = 0; i < names.size(); ++i) {
-    const auto hypothesis = read_beside(settings.hypotheses[i], settings.reference, reference.size());
+    const auto hypothesis = read_parallel(settings.hypotheses[i], settings.reference, reference.size());
     const Bins bins = measure(source, reference, hypothesis, settings.width, metrics);
     for (size_t k = 0; k < charts.size(); ++k) {
       Series series{.name = names[i]};
@@ -114,7 +114,7 @@ void draw(const PlotAccuracySettings& settings) {
     }
   }
   for (Chart& chart : charts)
-    if (settings.trained_to > 0) chart.series.push_back(mark(settings.trained_to));
+    if (settings.trained_to > 0) chart.series.push_back(length_marker(settings.trained_to));
   std::vector<std::string> inputs = settings.hypotheses;
   inputs.insert(inputs.end(), {settings.source, settings.reference});
   write_picture(settings.picture,

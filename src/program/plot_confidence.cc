@@ -20,7 +20,7 @@ struct PlotConfidenceSettings {
   PictureOptions picture;
 };
 
-/// The chrF that lines have, by the confidence that they have.
+/// The mean chrF of lines against their confidence.
 Chart reliability_chart(const LineRatings& ratings) {
   const std::vector<ReliabilityBin> bins = reliability(ratings.confidence, ratings.chrf);
   Series series{.name = "lines", .note = fmt::format("calibration error {:.3f}", calibration_error(bins))};
@@ -32,8 +32,8 @@ Chart reliability_chart(const LineRatings& ratings) {
           .from_zero = true};
 }
 
-/// The mean chrF of the lines that a measure rates best, by their share of all.
-Series best_by(const std::string& name, std::span<const double> measure, std::span<const double> chrf) {
+/// The mean chrF of the lines that a measure rates best, against the share of these lines in all lines.
+Series chrf_of_best(const std::string& name, std::span<const double> measure, std::span<const double> chrf) {
   const auto r = correlation(measure, chrf);
   Series series{.name = name, .note = r ? fmt::format("correlation {:.3f}", *r) : "correlation not defined"};
   std::vector<size_t> order(chrf.size());
@@ -41,9 +41,9 @@ Series best_by(const std::string& name, std::span<const double> measure, std::sp
   std::ranges::stable_sort(order, std::greater(), [&](size_t line) { return measure[line]; });
   constexpr size_t points = 20;
   double sum = 0;
-  for (size_t taken = 0, point = 1; point <= points; ++point) {
+  for (size_t count = 0, point = 1; point <= points; ++point) {
     const size_t share = chrf.size() * point / points;
-    while (taken < share) sum += chrf[order[taken++]];
+    while (count < share) sum += chrf[order[count++]];
     if (share == 0) continue;
     series.x.push_back(100.0 * static_cast<double>(point) / points);
     series.y.push_back(sum / static_cast<double>(share));
@@ -62,9 +62,9 @@ void draw(const PlotConfidenceSettings& settings) {
   Chart best{.title = "The lines that are rated best",
              .x_label = "share of the lines [%]",
              .y_label = "chrF / 100, mean",
-             .series = {best_by("by confidence", ratings.confidence, ratings.chrf),
-                        best_by("by mean log-probability", ratings.mean_log_probability, ratings.chrf),
-                        best_by("by chrF", ratings.chrf, ratings.chrf)}};
+             .series = {chrf_of_best("by confidence", ratings.confidence, ratings.chrf),
+                        chrf_of_best("by mean log-probability", ratings.mean_log_probability, ratings.chrf),
+                        chrf_of_best("by chrF", ratings.chrf, ratings.chrf)}};
   for (size_t i = 0; i < best.series.size(); ++i) best.series[i].set_style(i);
   std::vector<std::string> inputs = settings.references;
   inputs.push_back(settings.translated);

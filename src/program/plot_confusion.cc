@@ -17,7 +17,7 @@
 namespace sixfold::cli {
 namespace {
 
-/// The labels on the lines of a text, or in an IDX file.
+/// Reads the labels on the lines of a text, or in an IDX file.
 std::vector<std::string> read_labels(const std::string& name) {
   const std::string path = readable_path(name);
   if (auto labels = read_idx_labels(path)) return *labels;
@@ -25,7 +25,7 @@ std::vector<std::string> read_labels(const std::string& name) {
 }
 
 /// More labels would not fit on a screen.
-constexpr size_t most_labels = 200;
+constexpr size_t max_labels = 200;
 
 struct PlotConfusionSettings {
   std::string hypothesis, reference;
@@ -48,8 +48,8 @@ void draw(const PlotConfusionSettings& settings) {
                    .counts = {},
                    .title = counted(truth.size(), "text"),
                    .theme = settings.picture.theme};
-  require(map.labels.size() <= most_labels, "there are {} different labels; at most {} can be drawn",
-          map.labels.size(), most_labels);
+  require(map.labels.size() <= max_labels, "there are {} different labels; at most {} can be drawn",
+          map.labels.size(), max_labels);
   for (const std::string& label : map.labels)
     for (const std::string& predicted_label : map.labels) map.counts.push_back(pairs[{label, predicted_label}]);
   for (const MetricEntry& metric : metric_table())

@@ -39,8 +39,8 @@ Architecture architecture_of(const std::string& config, Tasks tasks) {
   return model;
 }
 
-/// The position encodings, [positions, d_model], of a model folder or of the config of a model. Unless the
-/// settings say how many: 64, or as many as were learned.
+/// The position encodings, [positions, d_model], of a model folder or of a training config, whose architecture
+/// is stored in `architecture`. The default number of positions is 64, or less if fewer were learned.
 std::vector<float> position_encodings(const PositionSettings& settings, Architecture& architecture) {
   const bool folder = fs::is_directory(settings.model);
   if (folder)
@@ -95,9 +95,9 @@ void draw_positions(const PositionSettings& settings) {
   }
   // Limit the number of columns so that they can be distinguished; scale learned encodings to [-1, 1].
   const int64_t step = (d_model + 127) / 128;
-  float most = 0;
-  for (const float value : table) most = std::max(most, std::abs(value));
-  const float scale = architecture.positions == Positions::learned && most > 0 ? 1 / most : 1;
+  float largest = 0;
+  for (const float value : table) largest = std::max(largest, std::abs(value));
+  const float scale = architecture.positions == Positions::learned && largest > 0 ? 1 / largest : 1;
   GridMap map{.title = fmt::format("Position encodings: {}, d_model {}", kind, d_model),
               .row_label = "position",
               .column_label = step == 1 ? "feature" : fmt::format("feature (every {}th)", step),
@@ -144,7 +144,7 @@ Series ratio_series(const CorpusReport& report) {
 
 void draw_corpus(const CorpusPlotSettings& settings) {
   std::optional<Tokenizers> tokenizers;
-  if (!settings.model.empty()) tokenizers = open_text_model(settings.model).tokenizers;
+  if (!settings.model.empty()) tokenizers = load_text_model(settings.model).tokenizers;
   const bool report_given = settings.files.size() == 1 && settings.files[0].ends_with(".json");
   const CorpusReport report = report_given
                                   ? parse_corpus_report(read_file(settings.files[0]), settings.files[0])

@@ -24,7 +24,7 @@ struct PlotPatchesSettings {
   PictureOptions picture;
 };
 
-/// Image n, from 1, of an input.
+/// Reads image n, counted from 1, of an input.
 ImageReader::Item read_nth(const std::string& input, int64_t n) {
   ImageReader reader(readable_path(input));
   for (int64_t i = 1;; ++i) {
@@ -36,7 +36,7 @@ ImageReader::Item read_nth(const std::string& input, int64_t n) {
   }
 }
 
-/// Where the model looks in an image. Errors begin with its place.
+/// The attention of the caption of an image. Errors begin with the place of the image.
 ImageAttention attention_of(const Captioner& captioner, const ImageReader::Item& item, int layer) {
   try {
     return captioner.attention(item.image, layer);
@@ -45,7 +45,7 @@ ImageAttention attention_of(const Captioner& captioner, const ImageReader::Item&
   }
 }
 
-/// The weights of a head, or the mean of all heads: [tokens, patches].
+/// The attention weights of a head, or the mean of all heads: [tokens, patches].
 std::vector<float> weights_of(const ImageAttention& attention, std::optional<int> head) {
   const size_t size = attention.weights.size() / static_cast<size_t>(attention.heads);
   std::vector<float> weights(size);

@@ -24,13 +24,13 @@ struct CurveSettings {
 
 using Curves = std::map<std::string, LoggedCurve>;
 
-/// What the charts of some runs are drawn from.
+/// The runs that are drawn, with their curves.
 struct Runs {
   std::vector<std::string> names;
   std::vector<Curves> curves;
 };
 
-/// Adds the curves of one name for all runs. A run has the same colour and pattern in every chart.
+/// Adds the curve with this name of each run. A run has the same colour and pattern in every chart.
 void add_series(Chart& chart, const Runs& runs, const std::string& curve) {
   for (size_t run = 0; run < runs.names.size(); ++run) {
     const auto found = runs.curves[run].find(curve);
@@ -41,7 +41,8 @@ void add_series(Chart& chart, const Runs& runs, const std::string& curve) {
   }
 }
 
-/// The losses of one run share a chart; those of several runs would be too many lines.
+/// The training and validation losses of a single run share a chart; those of several runs have two charts,
+/// because there would be too many lines in one.
 std::vector<Chart> loss_charts(const Runs& runs) {
   Chart training{.title = "Loss per target token in training (label-smoothed)",
                  .x_label = "updates",

@@ -32,7 +32,8 @@ std::string version() {
                      SIXFOLD_BUILD_TYPE, describe_processor(), available_threads());
 }
 
-/// An empty value is what a script gives that forgot a variable. Only texts may be empty.
+/// Makes options refuse empty values, which usually come from an unset variable of a script. Only options whose
+/// value is a text accept them.
 void refuse_empty_values(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     refuse_empty_values(*command);
@@ -48,20 +49,21 @@ void refuse_empty_values(CLI::App& app) {
   }
 }
 
-void describe(CLI::App& app, const ProgramTables& tables) {
+void add_commands(CLI::App& app, const ProgramTables& tables) {
   app.set_version_flag("--version", version, "Print version, compiler, processor and number of threads");
   app.require_subcommand(1);
   const Tasks tasks = tables.tasks;
-  const auto walks = [&](auto add) { return [add, tasks](CLI::App& a) { add(a, tasks); }; };
+  const auto with_tasks = [&](auto add) { return [add, tasks](CLI::App& a) { add(a, tasks); }; };
   Commands commands;
   commands.add(Commands::make,
-               {add_demo_corpus, add_demo_images, add_demo_questions, walks(add_check), add_corpus,
-                walks(add_train), add_dashboard, walks(add_sweep), add_average, add_quantize});
+               {add_demo_corpus, add_demo_images, add_demo_questions, with_tasks(add_check), add_corpus,
+                with_tasks(add_train), add_dashboard, with_tasks(add_sweep), add_average, add_quantize});
   for (const TaskProgram& task : tables.programs) task.add_commands(commands);
   commands.add(Commands::use, {[served = tables.served](CLI::App& a) { add_serve(a, served); }, add_tokenize});
   commands.add(Commands::exchange, {add_import, add_export});
-  commands.add(Commands::evaluate, {add_evaluate, add_score, walks(add_info), walks(add_plot), add_bench});
-  commands.add(Commands::help, {walks(add_completion), walks(add_man)});
+  commands.add(Commands::evaluate,
+               {add_evaluate, add_score, with_tasks(add_info), with_tasks(add_plot), add_bench});
+  commands.add(Commands::help, {with_tasks(add_completion), with_tasks(add_man)});
   commands.add_to(app);
   for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     if (const std::string& name = command->get_name(); name != "train" && name != "translate")
@@ -76,7 +78,7 @@ void describe(CLI::App& app, const ProgramTables& tables) {
       "The folder recipes/ is that of the repository; where Sixfold is installed it is in share/sixfold.");
 }
 
-/// The command that was given, as far as its name was recognised, or the program itself if there was none.
+/// The innermost command on the command line that was recognised, or the program itself if there was none.
 const CLI::App& chosen_command(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : chosen_command(*chosen.front());
@@ -103,11 +105,12 @@ std::vector<std::string> names_of_options(const CLI::App& command) {
 
 /// Describes an error in the command line. An unexpected argument is reported before the parser's own message,
 /// since it is often the cause: a mistyped option leaves its value as an extra argument.
-std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+std::string error_text(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen_command(app);
   const auto unknown = [](const char* kind, const std::string& name, const std::vector<std::string>& known) {
-    const auto meant = nearest(name, known);
-    return fmt::format("unknown {} {}{}", kind, name, meant ? fmt::format("; did you mean {}?", *meant) : "");
+    const auto suggestion = nearest(name, known);
+    return fmt::format("unknown {} {}{}", kind, name,
+                       suggestion ? fmt::format("; did you mean {}?", *suggestion) : "");
   };
   const std::vector<std::string> extras = app.remaining(true);
   for (const std::string& extra : extras)
@@ -121,16 +124,16 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 
 ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
   if (argc < 2) {
-    if (speaks_for_all()) std::cerr << app.help();
+    if (reports_common_errors()) std::cerr << app.help();
     return exit_usage;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
-    if (speaks_for_all()) app.exit(help_or_version);
+    if (reports_common_errors()) app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    const std::string who = let_root_speak();
-    std::cerr << "error: " << who << complaint(app, error) << "\nsee " << full_name(chosen_command(app))
+    const std::string prefix = error_prefix_after_root();
+    std::cerr << "error: " << prefix << error_text(app, error) << "\nsee " << full_name(chosen_command(app))
               << " --help\n";
     return exit_usage;
   } catch (const NotAModelFolder& error) {
@@ -146,13 +149,15 @@ ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
 int run(int argc, char** argv, const ProgramTables& tables) {
   try {
     CLI::App app{"Sixfold: a complete Transformer, from raw text to translations.", "sixfold"};
-    describe(app, tables);
+    add_commands(app, tables);
     return parse_and_run(app, argc, argv);
   } catch (const Cancelled&) {
     return interrupt_status();
   } catch (const Error& error) {
-    // All processes have the same input; what is wrong with a host is said by each.
-    if (speaks_for_all() || error.fault() != Fault::input) std::cerr << "error: " << error.what() << "\n";
+    // All processes have the same input errors, so that one of them prints these; other errors may concern one
+    // host only.
+    if (reports_common_errors() || error.fault() != Fault::input)
+      std::cerr << "error: " << error.what() << "\n";
     return error.fault() == Fault::input ? exit_usage : exit_failure;
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe)

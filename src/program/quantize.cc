@@ -14,8 +14,8 @@ struct QuantizeSettings {
 };
 
 void run(const QuantizeSettings& settings) {
-  open_model_folder(settings.model);
-  note_interrupts();  // the output folder is finished even then
+  load_model_folder(settings.model);
+  note_interrupts();  // the output folder is completed even after an interrupt
   quantize_model(settings.model, settings.output);
   log_info("{}: {} in int8", settings.output, settings.model);
 }

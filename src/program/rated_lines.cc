@@ -13,7 +13,7 @@
 namespace sixfold::cli {
 namespace {
 
-/// The number of a field, or not a number for null. Throws an input error if there is neither.
+/// The number of a field, or NaN for null. Throws an input error if the field is something else.
 double number_or_null(const nlohmann::json& translation, const char* key, const std::string& where) {
   const nlohmann::json& value = JsonObject(translation, where).at(key);
   if (value.is_null()) return std::numeric_limits<double>::quiet_NaN();

@@ -6,17 +6,18 @@
 
 namespace sixfold::cli {
 
-/// The best translation of each line, and how good it may be; not a number for a line that was not translated.
+/// The best translation of each line, with its confidence and its mean log-probability, which are NaN for a
+/// line that was not translated.
 struct RatedLines {
   std::vector<std::string> texts;
   std::vector<double> confidence, mean_log_probability;
 };
 
-/// Reads what `sixfold translate --confidence --format jsonl` writes; "-" is standard input. Throws an input
-/// error that names the line for anything else, and if there is no line.
+/// Reads the output of `sixfold translate --confidence --format jsonl`; "-" is standard input. Throws an input
+/// error that names the line if a line is something else, and if there are no lines.
 RatedLines read_rated_lines(const std::string& path);
 
-/// The same beside the chrF of the lines, from 0 to 1, without those that were not translated.
+/// The ratings of the lines that were translated, and their chrF, from 0 to 1.
 struct LineRatings {
   std::vector<double> confidence, mean_log_probability, chrf;
 };

@@ -19,7 +19,7 @@
 namespace sixfold::cli {
 namespace {
 
-constexpr size_t most_pairs_at_once = 2048;
+constexpr size_t max_pairs_at_once = 2048;
 
 struct ScoreSettings {
   std::string model, source, target, input, output = "-";
@@ -65,7 +65,7 @@ void score_text(const ScoreSettings& settings) {
   output.close();
 }
 
-/// Throws an input error for an option that was given and has no effect on the kind of model.
+/// Throws an input error for a given option that has no effect on this kind of model.
 void refuse_options(const CLI::App& command, std::initializer_list<const char*> names, const char* kind) {
   for (const char* name : names)
     require(command.get_option(name)->count() == 0, "{} is for {} models; leave it out", name, kind);
@@ -85,7 +85,7 @@ void score_pairs(const ScoreSettings& settings) {
   double sum = 0;
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
-  for (std::vector<std::string> sources, targets; reader.next(most_pairs_at_once, sources, targets);) {
+  for (std::vector<std::string> sources, targets; reader.next(max_pairs_at_once, sources, targets);) {
     check_interrupt();
     options.first_line = pairs + 1;
     const auto scored = translator.score(sources, targets, options);
@@ -101,7 +101,7 @@ void score_pairs(const ScoreSettings& settings) {
   output.write(writer.end());
   log_info("{}, {}: log-probability {:.4f}, perplexity {:.4f}", counted(pairs, "pair"),
            counted(tokens, "target token"), sum, std::exp(-sum / static_cast<double>(tokens)));
-  output.close();  // last: where the file exists, all went well
+  output.close();  // last: the file appears only if everything succeeded
 }
 
 void run(const ScoreSettings& settings, const CLI::App& command) {

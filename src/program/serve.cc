@@ -23,7 +23,7 @@ struct ServeSettings {
   std::vector<std::string> models, assignments;
 };
 
-/// The options of the command are assignments that come last.
+/// The settings of the server. The options of the command take precedence over all other sources.
 serve::ServeConfig config_of(const ServeSettings& settings) {
   std::vector<std::string> assignments = settings.assignments;
   if (!settings.host.empty()) assignments.push_back("host=" + settings.host);
@@ -38,24 +38,24 @@ std::vector<serve::ModelSpec> specs_of(const serve::ServeConfig& config) {
   return {config.models.begin(), config.models.end()};
 }
 
-/// A server and what it serves. SIGHUP loads it again.
-class Running {
+/// A running server, which can be reloaded (SIGHUP) and stopped.
+class RunningServer {
  public:
-  Running(const ServeSettings& settings, const serve::ServeConfig& config, serve::Service& service,
-          serve::HttpServer& server)
+  RunningServer(const ServeSettings& settings, const serve::ServeConfig& config, serve::Service& service,
+                serve::HttpServer& server)
       : settings_(settings),
-        started_(config),
+        start_config_(config),
         grace_seconds_(config.grace_seconds),
         service_(service),
         server_(server) {}
 
   void reload() try {
     serve::ServeConfig config = config_of(settings_);
-    tell_what_stays(config);
-    config.host = started_.host;
+    warn_of_fixed_settings(config);
+    config.host = start_config_.host;
     const serve::HttpOptions http = config.http();  // throws before anything changes
     service_.reload(specs_of(config), config.engine(), config.service());
-    server_.change(http);
+    server_.reconfigure(http);
     grace_seconds_ = config.grace_seconds;
     log_info("loaded again: settings, API keys and {}", counted(config.models.size(), "model"));
   } catch (const std::exception& error) {
@@ -68,24 +68,24 @@ class Running {
   }
 
  private:
-  /// Names the settings that have changed without effect.
-  void tell_what_stays(serve::ServeConfig& config) {
-    const auto stays = serve::settings_that_stay();
-    for (const std::string& key : differing_keys(write_options(started_), write_options(config)))
-      if (std::ranges::find(stays, key) != stays.end())
+  /// Warns of settings that have changed but take effect only when the server is restarted.
+  void warn_of_fixed_settings(serve::ServeConfig& config) {
+    const auto fixed = serve::settings_fixed_at_start();
+    for (const std::string& key : differing_keys(write_options(start_config_), write_options(config)))
+      if (std::ranges::find(fixed, key) != fixed.end())
         log_warning("{}: the new value counts when the server is started again", key);
   }
 
   const ServeSettings& settings_;
-  serve::ServeConfig started_;  // with which the server was started
+  serve::ServeConfig start_config_;  // that with which the server was started
   double grace_seconds_;
   serve::Service& service_;
   serve::HttpServer& server_;
 };
 
-/// Waits for signals in a thread of its own: SIGHUP loads everything again, SIGINT and SIGTERM end the server,
-/// or the program before there is a server. A second of these ends the program at once. Other threads must be
-/// started later: they have these signals blocked.
+/// Handles signals in a separate thread: SIGHUP reloads the server; SIGINT and SIGTERM stop it, or end the
+/// program if there is no server yet. A second SIGINT or SIGTERM ends the program at once. Must be constructed
+/// before other threads are started, because they inherit the mask that blocks these signals.
 class Signals {
  public:
   Signals() {
@@ -95,19 +95,19 @@ class Signals {
     thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
   }
 
-  /// While it lives, signals act on a server.
-  class Acting {
+  /// Lets signals control a server during the lifetime of this object.
+  class ControlledServer {
    public:
-    Acting(Signals& signals, Running& running) : signals_(signals) {
+    ControlledServer(Signals& signals, RunningServer& running) : signals_(signals) {
       const std::lock_guard lock(signals_.mutex_);
       signals_.running_ = &running;
     }
-    ~Acting() {
+    ~ControlledServer() {
       const std::lock_guard lock(signals_.mutex_);
       signals_.running_ = nullptr;
     }
-    Acting(const Acting&) = delete;
-    Acting& operator=(const Acting&) = delete;
+    ControlledServer(const ControlledServer&) = delete;
+    ControlledServer& operator=(const ControlledServer&) = delete;
 
    private:
     Signals& signals_;
@@ -115,9 +115,9 @@ class Signals {
 
  private:
   void work(const std::stop_token& stop) {
-    const timespec moment{0, 100'000'000};
+    const timespec timeout{0, 100'000'000};
     while (!stop.stop_requested()) {
-      const int signal = sigtimedwait(&set_, nullptr, &moment);
+      const int signal = sigtimedwait(&set_, nullptr, &timeout);
       if (signal < 0) continue;
       const std::lock_guard lock(mutex_);
       if (signal != SIGHUP) return end(signal);
@@ -125,7 +125,7 @@ class Signals {
     }
   }
 
-  /// The next signals have their usual effects.
+  /// Ends the server or the program. Later signals have their default effects.
   void end(int signal) {
     pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
     if (!running_) {
@@ -137,17 +137,17 @@ class Signals {
 
   sigset_t set_{};
   std::mutex mutex_;  // guards `running_`
-  Running* running_ = nullptr;
+  RunningServer* running_ = nullptr;
   std::jthread thread_;  // last: it uses the members above
 };
 
-/// Runs a server on a thread of its own, and stops it at the end.
-class Serving {
+/// Runs a server in a separate thread. The destructor stops the server.
+class ServerThread {
  public:
-  explicit Serving(serve::HttpServer& server) : server_(server), thread_([&server] { server.run(); }) {}
-  ~Serving() { server_.stop(std::chrono::milliseconds(0)); }
-  Serving(const Serving&) = delete;
-  Serving& operator=(const Serving&) = delete;
+  explicit ServerThread(serve::HttpServer& server) : server_(server), thread_([&server] { server.run(); }) {}
+  ~ServerThread() { server_.stop(std::chrono::milliseconds(0)); }
+  ServerThread(const ServerThread&) = delete;
+  ServerThread& operator=(const ServerThread&) = delete;
   /// Waits until the server has been stopped.
   void wait() { thread_.join(); }
 
@@ -156,7 +156,7 @@ class Serving {
   std::jthread thread_;
 };
 
-/// The server listens before it has its models, so that whoever watches it sees that it is alive.
+/// The server listens before its models are loaded, so that health checks succeed meanwhile.
 void run(const ServeSettings& settings, serve::ServedTasks tasks) {
   Signals signals;  // first: threads inherit the mask
   const serve::ServeConfig config = config_of(settings);
@@ -167,12 +167,12 @@ void run(const ServeSettings& settings, serve::ServedTasks tasks) {
   serve::HttpServer server(config.http(), [&](const serve::HttpRequest& request) {
     return ready ? router->answer(request) : serve::answer_before_ready(request);
   });
-  Serving serving(server);
+  ServerThread serving(server);
   service.emplace(specs_of(config), config.engine(), config.service(), tasks);
   router.emplace(*service, serve::all_routes(*service));
   ready = true;
-  Running running(settings, config, *service, server);
-  const Signals::Acting acting(signals, running);
+  RunningServer running(settings, config, *service, server);
+  const Signals::ControlledServer controlled(signals, running);
   log_info("{} at http://{}:{}", counted(service->models().all().size(), "model"),
            config.host.find(':') == std::string::npos ? config.host : "[" + config.host + "]", server.port());
   serving.wait();

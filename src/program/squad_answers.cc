@@ -13,7 +13,7 @@
 
 namespace sixfold::cli {
 
-/// Stands for a missing answer: no right answer becomes it when both are normalized.
+/// Stands for a missing answer. No right answer is equal to it, even after normalization.
 constexpr const char* no_answer = "\x01";
 
 SquadAnswers read_squad_answers(const std::string& path, InvalidUtf8 invalid) {

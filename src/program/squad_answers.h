@@ -6,8 +6,8 @@
 
 namespace sixfold::cli {
 
-/// The right answers to questions, by id. Tabs and line ends in them are spaces, which counts for nothing when
-/// answers are compared.
+/// The right answers to questions, by id. Tabs and line ends in answers are replaced by spaces, which makes no
+/// difference when answers are compared.
 struct SquadAnswers {
   std::vector<std::string> ids;
   /// `references[k][i]` is right answer k to question i. A question with fewer than others repeats its first.
@@ -17,9 +17,9 @@ struct SquadAnswers {
 /// Reads a JSON file of SQuAD. Throws as `read_squad`.
 SquadAnswers read_squad_answers(const std::string& path, InvalidUtf8 invalid);
 
-/// Reads a JSON object that has an answer to each id, in the order of `answers.ids`. A question without one has
-/// an empty answer, as in SQuAD's script, and a warning says so. Throws an input error if the file is not such
-/// an object.
+/// Reads a JSON object with an answer for each id, and returns the answers in the order of `answers.ids`. A
+/// question without an answer counts as wrong, as in SQuAD's script, and is reported by a warning. Throws an
+/// input error if the file is not such an object.
 std::vector<std::string> read_predictions(const std::string& path, const SquadAnswers& answers);
 
 }  // namespace sixfold::cli

@@ -61,7 +61,7 @@ TestText read_test(const std::vector<std::string>& files) {
 
 /// A training of a recipe with one seed.
 struct Training {
-  size_t row, run;  ///< of the table
+  size_t row, run;  ///< indices in the table
   std::unique_ptr<TaskConfig> config;
   bool finished = false;
   RunConditions conditions = {};
@@ -76,7 +76,7 @@ class Sweep {
 
  private:
   void add_trainings(SweepRow row, Tasks tasks);
-  void state_choices();
+  void add_chosen_sizes_to_changes();
   template <class Action>
   void attempt(const Training& training, const Action& action);
   void require_same_settings() const;
@@ -104,13 +104,13 @@ class Sweep {
   const SweepArguments& arguments_;
   std::set<std::string> folders_;    ///< of the runs, in that of the sweep
   std::vector<Training> trainings_;  ///< all rows with their first seeds, then all with their second, ...
-  std::vector<std::vector<std::string>> chosen_;  ///< for each row, by `choose_sizes`
+  std::vector<std::vector<std::string>> chosen_sizes_;  ///< for each row, from `choose_sizes`
   TestText test_;
   SweepTable table_;
 };
 
-/// A model of several languages is told by a token at the beginning of each source into which one it
-/// translates.
+/// The target language of a model of several languages is selected by a token at the beginning of each source.
+/// Throws an input error if a line of the test text does not begin with such a token.
 void Sweep::require_tokens_in_test(const Training& training) const {
   const OptionNode options = training.config->options();
   const OptionNode* const languages = options.find_path("data.languages");
@@ -129,10 +129,10 @@ void Sweep::require_tokens_in_test(const Training& training) const {
         table_.rows[training.row].name, i + 1);
 }
 
-/// Reads everything that can be wrong before anything is written.
+/// Reads and checks all inputs before anything is written.
 Sweep::Sweep(const SweepArguments& a, Tasks tasks) : arguments_(a) {
   for (SweepRow& row : read_sweep(a.recipes, a.assignments)) add_trainings(std::move(row), tasks);
-  state_choices();
+  add_chosen_sizes_to_changes();
   std::ranges::stable_sort(trainings_, {}, &Training::run);
   std::vector<std::string> runs;
   for (const Training& training : trainings_) runs.push_back(run_of(training).run);
@@ -167,7 +167,7 @@ void Sweep::add_trainings(SweepRow row, Tasks tasks) {
     auto config = task_config_of(std::move(options), row.where, tasks, path(name));
     seed = config->training().train.seed;
     if (i == 0)
-      chosen_.push_back(choose_sizes(row.options, find_task(config->task(), tasks)->sizes(), path(name)));
+      chosen_sizes_.push_back(choose_sizes(row.options, find_task(config->task(), tasks)->sizes(), path(name)));
     require(folders_.insert(name).second,
             "{}: seed {} needs the folder {}, which another recipe has; rename one", row.where, seed,
             path(name));
@@ -177,15 +177,15 @@ void Sweep::add_trainings(SweepRow row, Tasks tasks) {
   }
 }
 
-/// What is chosen for a row because of its time or its data, and not for all, is a change too.
-void Sweep::state_choices() {
-  for (size_t i = 0; i < chosen_.size(); ++i)
-    for (const std::string& assignment : chosen_[i]) {
+/// Sizes that were chosen automatically for a row, and not for all rows, are listed among its changes.
+void Sweep::add_chosen_sizes_to_changes() {
+  for (size_t i = 0; i < chosen_sizes_.size(); ++i)
+    for (const std::string& assignment : chosen_sizes_[i]) {
       const auto has_it = [&](const auto& other) {
         return std::ranges::find(other, assignment) != other.end();
       };
       std::string& changes = table_.rows[i].changes;
-      if (std::ranges::all_of(chosen_, has_it)) continue;
+      if (std::ranges::all_of(chosen_sizes_, has_it)) continue;
       const size_t equal = assignment.find('=');
       changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", assignment.substr(0, equal),
                              assignment.substr(equal + 1));
@@ -214,9 +214,9 @@ void Sweep::run() {
   write_table();
   for (Training& training : trainings_) {
     if (training.finished) continue;
-    // A text that has changed since other rows were trained is noticed before this one is.
+    // Notices a training text that has changed since other rows were trained, before this row is trained.
     if (const std::string text = text_condition_of_new_run(*training.config); !text.empty())
-      training.conditions.emplace(text_condition, text);  // unless the run has begun
+      training.conditions.emplace(text_condition, text);  // no effect if the run has begun
     require_comparable();
     log_info("{}", progress(training));
     attempt(training, [&] {
@@ -229,8 +229,8 @@ void Sweep::run() {
   report();
 }
 
-/// A run that was trained with other settings, in part or to its end, is neither the result of its recipe nor
-/// can it become it.
+/// Throws an input error if a run was trained with other settings, even if only in part: it is not a result of
+/// its recipe.
 void Sweep::require_same_settings() const {
   for (const Training& training : trainings_) {
     const std::string& run = run_of(training).run;
@@ -240,7 +240,8 @@ void Sweep::require_same_settings() const {
   }
 }
 
-/// Rows are compared with the first, and trainings of a row with its first.
+/// Checks that the results can be compared: each row with the first row, and the trainings of a row with the
+/// first of them.
 void Sweep::require_comparable() {
   for (SweepResult& row : table_.rows) row.differences.clear();
   for (const Training& training : trainings_) {
@@ -272,7 +273,8 @@ void Sweep::require_alike(const Training& first, const Training& second) {
   }
 }
 
-/// A failure is noted, so that the sweep goes on with the next recipe.
+/// Runs an action for a training. An error is recorded and logged, so that the sweep continues with the next
+/// recipe.
 template <class Action>
 void Sweep::attempt(const Training& training, const Action& action) {
   SweepRun& run = run_of(training);
@@ -332,7 +334,8 @@ SystemScore Sweep::test_score(const Training& training) const {
                       tested ? std::optional(BootstrapOptions()) : std::nullopt);
 }
 
-/// Rows of which all trainings have a test score are compared with the first, once.
+/// Tests the differences between the first row and each other row as soon as all of their trainings have test
+/// scores.
 void Sweep::compare_tests() {
   const auto scores_of = [](const SweepResult& row) {
     std::vector<SystemScore> scores;
@@ -357,10 +360,10 @@ void Sweep::write_table() {
   if (std::ranges::any_of(trainings_, [&](const Training& t) { return run_of(t).finished; }))
     write_file_atomically(path("table.svg"), sweep_svg(table_));
   else
-    std::filesystem::remove(path("table.svg"));  // that of other recipes
+    std::filesystem::remove(path("table.svg"));  // a picture of other recipes
 }
 
-/// Prints the table, and throws if recipes failed, even if nobody reads the table.
+/// Prints the table, and throws an error if recipes failed, even if standard output is closed.
 void Sweep::report() const {
   std::vector<std::string> failed;
   for (const Training& training : trainings_)
@@ -380,7 +383,7 @@ void Sweep::report() const {
         join(failed), path("table.md"));
 }
 
-/// --set takes all arguments that follow it; those without "=" are recipes.
+/// Moves recipes that follow --set: it takes all arguments after it, of which those without "=" are recipes.
 void find_recipes(SweepArguments& a) {
   const auto is_assignment = [](const std::string& word) { return word.find('=') != word.npos; };
   const auto recipes = std::stable_partition(a.assignments.begin(), a.assignments.end(), is_assignment);

@@ -28,7 +28,7 @@ struct Column {
   ColumnKind kind = ColumnKind::quantity;
 };
 
-/// The columns that at least one training has.
+/// The columns in which at least one training has a value.
 std::vector<Column> columns_of(const SweepTable& table) {
   std::vector<Column> columns;
   const auto add = [&](const std::string& name, const std::string& title, int digits) {
@@ -74,8 +74,8 @@ std::vector<double> values_of(const SweepResult& row, const Column& column) {
   return values;
 }
 
-/// The p-value of a row's difference from the first row; none if the trainings can't carry it. Perplexities of
-/// different tokens are not compared.
+/// The p-value of a row's difference from the first row; nothing if there are too few trainings. Perplexities
+/// of models with different tokenizers are not compared.
 std::optional<double> p_value(const SweepResult& first, const SweepResult& row, const Column& column) {
   if (!first.testable() || !row.testable()) return {};
   if (column.kind == ColumnKind::test) return row.test_difference ? row.test_difference->p_value : std::nullopt;
@@ -84,7 +84,7 @@ std::optional<double> p_value(const SweepResult& first, const SweepResult& row, 
   return welch_p_value(values_of(first, column), values_of(row, column));
 }
 
-/// What a column says of a row.
+/// A cell of the table.
 struct Entry {
   double mean;
   std::optional<double> deviation;  ///< if there are several trainings
@@ -100,7 +100,7 @@ struct Entry {
   }
 };
 
-/// The entries of a column, one for each row; null where no training has finished.
+/// The entries of a column, one for each row; nothing for a row without a finished training.
 std::vector<std::optional<Entry>> entries_of(const SweepTable& table, const Column& column) {
   std::vector<std::optional<double>> p_values;
   for (size_t i = 1; i < table.rows.size(); ++i)

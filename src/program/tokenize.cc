@@ -66,8 +66,9 @@ class LineTokenizer {
 };
 
 void run(const TokenizeSettings& settings) {
-  const auto [config, tokenizers] = open_text_model(settings.model);
-  const bool target = settings.target || config.continues_text();  // a language model reads what it writes
+  const auto [config, tokenizers] = load_text_model(settings.model);
+  const bool target =
+      settings.target || config.continues_text();  // a language model reads with its target tokenizer
   const LineTokenizer tokenizer(target ? *tokenizers.target : *tokenizers.source, settings);
   LineReader input(readable_path(settings.paths.input));
   TextOutput output(settings.paths.output, {settings.paths.input, settings.model});

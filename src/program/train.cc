@@ -27,7 +27,7 @@ struct TrainArguments {
   std::vector<std::string> assignments;
 };
 
-/// The text quoted so that a shell reads it as one word.
+/// Quotes a text so that a shell reads it as one word.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./,:=@%+";
   if (!text.empty() && text.find_first_not_of(plain) == text.npos) return text;
@@ -39,13 +39,13 @@ std::string shell_word(const std::string& text) {
 /// --set takes all arguments that follow it. If no config was given, the first of them without "=" is the
 /// config, as in --set train.minutes=5 mine.yaml.
 void find_config(TrainArguments& a) {
-  const auto no_assignment = [](const std::string& word) { return word.find('=') == word.npos; };
-  const auto word = std::find_if(a.assignments.begin(), a.assignments.end(), no_assignment);
+  const auto is_no_assignment = [](const std::string& word) { return word.find('=') == word.npos; };
+  const auto word = std::find_if(a.assignments.begin(), a.assignments.end(), is_no_assignment);
   if (a.config.empty() && word != a.assignments.end()) {
     a.config = *word;
     a.assignments.erase(word);
   }
-  // So is a word after --dashboard that is no port.
+  // A word after --dashboard that is not a port is the config, too.
   if (a.config.empty() && !a.dashboard.empty() &&
       a.dashboard.find_first_not_of("0123456789") != std::string::npos)
     a.config = std::exchange(a.dashboard, dashboard_port);
@@ -65,7 +65,7 @@ std::unique_ptr<DashboardServer> start_dashboard(const TrainArguments& a) {
   return server;
 }
 
-/// The nearest folder above a path that exists.
+/// The nearest existing folder that contains a path, or the path itself.
 std::string existing_folder(const std::string& path) {
   std::error_code ignored;
   std::filesystem::path folder = std::filesystem::absolute(path);

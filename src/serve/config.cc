@@ -17,7 +17,7 @@ std::chrono::milliseconds milliseconds_of(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
-/// "SIXFOLD_PORT" for "port"
+/// The environment variable of a setting: "SIXFOLD_PORT" for "port".
 std::string variable_of(const std::string& key) { return "SIXFOLD_" + ascii_upper(key); }
 
 }  // namespace
@@ -25,12 +25,14 @@ std::string variable_of(const std::string& key) { return "SIXFOLD_" + ascii_uppe
 HttpOptions ServeConfig::http() const {
   std::function<void(const AnsweredRequest&)> log;
   if (!access_log.empty())
-    log = [to = std::make_shared<AccessLog>(access_log)](const AnsweredRequest& request) { to->add(request); };
+    log = [file = std::make_shared<AccessLog>(access_log)](const AnsweredRequest& request) {
+      file->add(request);
+    };
   return {.host = host,
           .port = port,
           .connections = connections,
           .body_bytes = static_cast<size_t>(body_bytes),
-          .held_bytes = static_cast<size_t>(bodies_bytes),
+          .total_body_bytes = static_cast<size_t>(bodies_bytes),
           .arrival_time = milliseconds_of(arrival_seconds),
           .request_time = milliseconds_of(request_seconds),
           .idle_time = std::chrono::seconds(idle_seconds),
@@ -51,24 +53,25 @@ EngineSettings ServeConfig::engine() const {
 }
 
 ServiceOptions ServeConfig::service() const {
-  return {.most_texts = static_cast<size_t>(texts),
-          .most_characters = static_cast<size_t>(text_bytes),
-          .most_waiting = static_cast<size_t>(waiting_bytes),
-          .most_alternatives = alternatives,
-          .most_new_tokens = new_tokens,
-          .most_samples = samples,
-          .most_observed_tokens = observed_tokens,
-          .keep_symbols = keep_symbols,
-          .page = page,
-          .keys = api_keys,
-          .glossaries = glossaries,
-          .glossary_limits = {.most = static_cast<size_t>(glossary_count),
-                              .most_bytes = static_cast<size_t>(glossary_bytes)},
-          .suggestions = suggestions,
-          .files = {.most_bytes = static_cast<size_t>(file_bytes), .age = std::chrono::seconds(file_seconds)}};
+  return {
+      .max_texts = static_cast<size_t>(texts),
+      .max_text_bytes = static_cast<size_t>(text_bytes),
+      .max_waiting_bytes = static_cast<size_t>(waiting_bytes),
+      .max_alternatives = alternatives,
+      .max_new_tokens = new_tokens,
+      .max_samples = samples,
+      .max_observed_tokens = observed_tokens,
+      .keep_symbols = keep_symbols,
+      .page = page,
+      .keys = api_keys,
+      .glossaries = glossaries,
+      .glossary_limits = {.max_count = static_cast<size_t>(glossary_count),
+                          .max_bytes = static_cast<size_t>(glossary_bytes)},
+      .suggestions = suggestions,
+      .files = {.max_bytes = static_cast<size_t>(file_bytes), .max_age = std::chrono::seconds(file_seconds)}};
 }
 
-std::vector<std::string> settings_that_stay() {
+std::vector<std::string> settings_fixed_at_start() {
   return {"host",       "port",         "glossaries", "glossary_count", "glossary_bytes", "suggestions",
           "file_bytes", "file_seconds", "page"};
 }

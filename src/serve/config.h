@@ -10,7 +10,7 @@
 namespace sixfold::serve {
 
 /// All settings of a server. They are read from a YAML file, from the environment and from the command line;
-/// the later ones count.
+/// later sources take precedence.
 struct ServeConfig {
   std::vector<std::string> models;
   std::string host = "127.0.0.1";
@@ -45,7 +45,8 @@ struct ServeConfig {
   int idle_seconds = 5;
   double grace_seconds = 30;
 
-  /// Opens the access log, anew each time, so that it may be moved away between. Throws if it can't.
+  /// The options of the HTTP server. Each call opens the access log again, so that the file can be rotated.
+  /// Throws if the log can't be opened.
   HttpOptions http() const;
   EngineSettings engine() const;
   ServiceOptions service() const;
@@ -124,15 +125,15 @@ inline void visit(OptionVisitor& v, ServeConfig& o) {
           between(0, 86'400));
 }
 
-/// The keys of the settings that count only when a server is started.
-std::vector<std::string> settings_that_stay();
+/// The keys of the settings that take effect only when a server is started.
+std::vector<std::string> settings_fixed_at_start();
 
 /// Returns the value of an environment variable, or null.
 using Environment = std::function<const char*(const std::string& name)>;
 
-/// Reads the settings from a YAML or JSON file (unless its path is empty), from variables of the environment
-/// (SIXFOLD_PORT for port), and from assignments such as "port=8080". Throws an input error for an unknown key
-/// or a wrong value, with its place.
+/// Reads the settings from a YAML or JSON file (unless its path is empty), from environment variables
+/// (SIXFOLD_PORT for port), and from assignments such as "port=8080". Throws an input error, with the place,
+/// for an unknown key or an invalid value.
 ServeConfig read_serve_config(const std::string& path, const Environment& environment,
                               const std::vector<std::string>& assignments);
 

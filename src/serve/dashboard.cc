@@ -16,24 +16,26 @@ using Json = nlohmann::ordered_json;
 }  // namespace
 
 Dashboard::Dashboard(const std::vector<std::string>& folders) {
-  require(folders.size() <= most_runs, "{} runs are too many to show; at most {} can be shown at once",
-          folders.size(), most_runs);
-  // A page that outlives the server must not take another's version for the one that it has.
+  require(folders.size() <= max_runs, "{} runs are too many to show; at most {} can be shown at once",
+          folders.size(), max_runs);
+  // Versions begin with the time, so that a page that was loaded from an earlier server does not mistake the
+  // data of this one for what it has already.
   using Clock = std::chrono::system_clock;
-  began_ = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
+  first_version_ =
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
   const std::vector<std::string> names = names_of_runs(folders);
   for (size_t i = 0; i < folders.size(); ++i)
     runs_.push_back(std::make_unique<RunWatcher>(names[i], folders[i]));
 }
 
 HttpAnswer Dashboard::runs(const HttpRequest& request) {
-  int64_t version = began_;
+  int64_t version = first_version_;
   for (const auto& run : runs_) version += run->version();
-  const auto known = request.query.find("version");
-  if (known != request.query.end() && known->second == std::to_string(version))
+  const auto shown = request.query.find("version");
+  if (shown != request.query.end() && shown->second == std::to_string(version))
     return {.body = json_text(Json{{"version", version}})};
   std::string all;
-  for (const auto& run : runs_) all += (all.empty() ? "" : ",") + run->look();
+  for (const auto& run : runs_) all += (all.empty() ? "" : ",") + run->read_json();
   Json titles;
   for (const MetricEntry& metric : metric_table()) titles[std::string(metric.name)] = metric.title;
   return {.body = fmt::format(R"({{"version":{},"titles":{},"runs":[{}]}})", version, json_text(titles), all)};

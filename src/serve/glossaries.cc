@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* extension = ".json";
 
-/// Clients are told apart by this, so that files do not have their keys.
+/// Identifies a client by a hash of its API key, so that files do not contain keys.
 std::string owner_of(const std::string& key) { return hash_hex("sixfold glossaries of " + key); }
 
 std::string text_of(const StoredGlossary& glossary) {
@@ -51,7 +51,7 @@ StoredGlossary read_glossary(const std::string& path, const std::string& id) {
   return glossary;
 }
 
-/// The time in the form of DeepL's clients, with a fraction of the second.
+/// The current time in the form that DeepL's clients expect, with microseconds.
 std::string now() {
   const auto time = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
@@ -80,7 +80,7 @@ Glossaries::Glossaries(const std::string& folder, const GlossaryLimits& limits)
   load();
 }
 
-/// Files that the server did not make are left alone.
+/// Ignores files that were not written by a server.
 void Glossaries::load() {
   for (const fs::directory_entry& file : fs::directory_iterator(folder_)) {
     const std::string id = file.path().stem().string();
@@ -92,8 +92,9 @@ void Glossaries::load() {
 std::string Glossaries::path_of(const std::string& id) const { return folder_ + "/" + id + extension; }
 
 StoredGlossary Glossaries::add(const std::string& key, StoredGlossary glossary) {
-  if (glossary.name.empty() || glossary.name.size() > GlossaryLimits::name)
-    throw HttpError(400, fmt::format("A glossary has a name of 1 to {} bytes.", GlossaryLimits::name));
+  if (glossary.name.empty() || glossary.name.size() > GlossaryLimits::max_name_bytes)
+    throw HttpError(400,
+                    fmt::format("A glossary has a name of 1 to {} bytes.", GlossaryLimits::max_name_bytes));
   glossary.id = random_name();
   glossary.owner = owner_of(key);
   glossary.created = now();
@@ -104,11 +105,11 @@ StoredGlossary Glossaries::add(const std::string& key, StoredGlossary glossary) 
     ++count;
     bytes += bytes_of(*other.glossary);
   }
-  if (count > limits_.most)
-    throw HttpError(456, fmt::format("There are {} glossaries already; delete one.", limits_.most));
-  if (bytes > limits_.most_bytes)
+  if (count > limits_.max_count)
+    throw HttpError(456, fmt::format("There are {} glossaries already; delete one.", limits_.max_count));
+  if (bytes > limits_.max_bytes)
     throw HttpError(456, fmt::format("The glossaries would have {} bytes; at most {} are allowed.", bytes,
-                                     limits_.most_bytes));
+                                     limits_.max_bytes));
   if (!folder_.empty()) write_file_atomically(path_of(glossary.id), text_of(glossary));
   all_.emplace(glossary.id, glossary);
   return glossary;
@@ -116,13 +117,13 @@ StoredGlossary Glossaries::add(const std::string& key, StoredGlossary glossary) 
 
 std::vector<StoredGlossary> Glossaries::all(const std::string& key) const {
   const std::lock_guard lock(mutex_);
-  std::vector<StoredGlossary> own;
+  std::vector<StoredGlossary> found;
   for (const auto& [id, glossary] : all_)
-    if (glossary.owner == owner_of(key)) own.push_back(glossary);
-  std::sort(own.begin(), own.end(), [](const StoredGlossary& a, const StoredGlossary& b) {
+    if (glossary.owner == owner_of(key)) found.push_back(glossary);
+  std::sort(found.begin(), found.end(), [](const StoredGlossary& a, const StoredGlossary& b) {
     return std::pair(a.created, a.id) < std::pair(b.created, b.id);
   });
-  return own;
+  return found;
 }
 
 StoredGlossary Glossaries::find(const std::string& key, const std::string& id) const {

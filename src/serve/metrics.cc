@@ -5,9 +5,10 @@
 namespace sixfold::serve {
 namespace {
 
-/// The text of the metrics, name by name.
-class Text {
+/// Builds the text, metric by metric.
+class MetricsText {
  public:
+  /// Begins a metric; the values that follow belong to it.
   void begin(const std::string& name, std::string_view kind, std::string_view help) {
     name_ = "sixfold:" + name;
     text_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name_, help, name_, kind);
@@ -35,7 +36,7 @@ class Text {
   std::string name_, text_;
 };
 
-/// The value of a label in quotes: backslashes, quotes and line ends are escaped.
+/// The value of a label in quotes, with backslashes, quotes and line ends escaped.
 std::string label_value(std::string_view value) {
   std::string text = "\"";
   for (const char c : value) {
@@ -50,8 +51,8 @@ std::string label_value(std::string_view value) {
 
 std::string label(const std::string& model) { return "model_name=" + label_value(model); }
 
-/// Counts of the models, named as those of vLLM.
-void write(std::span<const ModelCounts> models, Text& text) {
+/// Writes the metrics of models, which have the names of vLLM's metrics.
+void write_models(std::span<const ModelCounts> models, MetricsText& text) {
   using Value = int64_t DecodingCounts::*;
   const auto values = [&](const std::string& name, std::string_view kind, std::string_view help, Value value) {
     text.begin(name, kind, help);
@@ -82,15 +83,15 @@ void write(std::span<const ModelCounts> models, Text& text) {
 
 }  // namespace
 
-void Metrics::answered(const std::string& endpoint, int status, double seconds) {
+void Metrics::count_request(const std::string& endpoint, int status, double seconds) {
   const std::lock_guard lock(mutex_);
   ++requests_[{endpoint, status}];
   times_.try_emplace(endpoint, histogram_of_times()).first->second.add(seconds);
 }
 
-void Metrics::cut(const std::string& model, size_t sentences) {
+void Metrics::count_cut_sentences(const std::string& model, size_t sentences) {
   const std::lock_guard lock(mutex_);
-  cut_[model] += sentences;
+  cut_sentences_[model] += sentences;
 }
 
 Metrics::InFlight::InFlight(Metrics& metrics) : metrics_(metrics) {
@@ -105,7 +106,7 @@ Metrics::InFlight::~InFlight() {
 
 std::string Metrics::text(std::span<const ModelCounts> models, size_t waiting_bytes) const {
   const std::lock_guard lock(mutex_);
-  Text text;
+  MetricsText text;
   text.begin("http_requests_total", "counter", "Requests answered, by endpoint and status.");
   for (const auto& [key, count] : requests_)
     text.value(fmt::format("endpoint={},status=\"{}\"", label_value(key.first), key.second),
@@ -120,10 +121,10 @@ std::string Metrics::text(std::span<const ModelCounts> models, size_t waiting_by
     text.histogram("endpoint=" + label_value(endpoint), histogram);
   text.begin("sentences_cut_total", "counter", "Sentences whose ends were too long for the model to read.");
   for (const ModelCounts& model : models) {
-    const auto found = cut_.find(model.model);
-    text.value(label(model.model), found == cut_.end() ? 0 : static_cast<double>(found->second));
+    const auto found = cut_sentences_.find(model.model);
+    text.value(label(model.model), found == cut_sentences_.end() ? 0 : static_cast<double>(found->second));
   }
-  write(models, text);
+  write_models(models, text);
   return text.take();
 }
 

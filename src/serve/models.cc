@@ -11,9 +11,10 @@
 namespace sixfold::serve {
 namespace {
 
+/// The seconds since 1970.
 int64_t seconds_of(std::filesystem::file_time_type time) {
-  const auto since = std::chrono::file_clock::to_sys(time).time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(since).count();
+  const auto since_1970 = std::chrono::file_clock::to_sys(time).time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(since_1970).count();
 }
 
 }  // namespace
@@ -41,22 +42,22 @@ void require_model_folders(const std::vector<ModelSpec>& specs) {
   for (const ModelSpec& spec : specs) require_model_folder(spec.folder);
 }
 
-void DecodedByModel::begin(const ServedModel& model) {
+void DecodedByModel::add(const ServedModel& model) {
   const std::lock_guard lock(mutex_);
-  alive_.push_back(&model);
+  loaded_.push_back(&model);
 }
 
-void DecodedByModel::end(const ServedModel& model) {
+void DecodedByModel::remove(const ServedModel& model) {
   const std::lock_guard lock(mutex_);
-  alive_.remove(&model);
-  ended_[model.name].add(model.predictor().counts());
+  loaded_.remove(&model);
+  unloaded_[model.name].add(model.predictor().counts());
 }
 
 DecodingCounts DecodedByModel::of(const std::string& name) const {
   const std::lock_guard lock(mutex_);
-  const auto ended = ended_.find(name);
-  DecodingCounts all = ended == ended_.end() ? DecodingCounts() : ended->second;
-  for (const ServedModel* model : alive_)
+  const auto unloaded = unloaded_.find(name);
+  DecodingCounts all = unloaded == unloaded_.end() ? DecodingCounts() : unloaded->second;
+  for (const ServedModel* model : loaded_)
     if (model->name == name) all.add(model->predictor().counts());
   return all;
 }
@@ -70,14 +71,14 @@ std::vector<ModelPointer> Models::load(const std::vector<ModelSpec>& specs,
     const auto task = std::ranges::find(tasks_, config.task, &ServedTask::task);
     require(task != tasks_.end(), "{}: is a model for the task '{}', which is not served", spec.folder,
             config.task);
-    std::unique_ptr<ServedModel> loading = task->open(spec, config, settings);
+    std::unique_ptr<ServedModel> loading = task->load(spec, config, settings);
     loading->folder = spec.folder;
     loading->task = config.task;
     loading->created = seconds_of(std::filesystem::last_write_time(spec.folder + "/config.json"));
-    decoded_->begin(*loading);
-    const ModelPointer model(loading.release(), [decoded = decoded_](const ServedModel* ended) {
-      decoded->end(*ended);
-      delete ended;
+    decoded_->add(*loading);
+    const ModelPointer model(loading.release(), [decoded = decoded_](const ServedModel* unloaded) {
+      decoded->remove(*unloaded);
+      delete unloaded;
     });
     for (const ModelPointer& other : loaded)
       require(other->name != model->name, "{} and {} are both named '{}'; give one another name, as in NAME={}",
@@ -92,7 +93,7 @@ std::vector<ModelPointer> Models::all() const {
   return models_;
 }
 
-ModelPointer Models::named(const std::string& name) const {
+ModelPointer Models::find(const std::string& name) const {
   for (ModelPointer& model : all())
     if (model->name == name) return std::move(model);
   return nullptr;

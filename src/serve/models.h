@@ -16,39 +16,39 @@
 
 namespace sixfold::serve {
 
-/// What to serve: "en-de=FOLDER", "NAME=FOLDER" for a language model, or a folder alone.
+/// A model to serve: "en-de=FOLDER", "NAME=FOLDER" for a language model, or only a folder.
 struct ModelSpec {
-  std::string name;  ///< empty: from the folder
+  std::string name;  ///< empty: taken from the folder
   std::string folder;
 
-  /// Throws an input error if the text has no folder.
+  /// Parses the text. Throws an input error if it has no folder.
   explicit ModelSpec(const std::string& text);
-  /// The name that was given, or else the last part of the path of the folder.
+  /// The given name, or else the last part of the path of the folder.
   std::string name_or_folder() const;
 };
 
-/// Throws an input error if there is no model, or if a folder is no model.
+/// Throws an input error if there are no specs, or if a folder does not contain a model.
 void require_model_folders(const std::vector<ModelSpec>& specs);
 
 struct EngineSettings {
   int threads = 0;  ///< 0: one for each processor core available
   WeightType precision = WeightType::stored;
-  std::optional<int> alignment_layer = {};  ///< instead of that of each model
+  std::optional<int> alignment_layer = {};  ///< overrides that of each model
 
   RuntimeOptions runtime() const { return {threads, precision, CallingThreads::wait}; }
 };
 
-/// A loaded model. Each task that can be served derives a class of its own, which names the task in a constant
-/// `task`. Safe to share between threads.
+/// A loaded model. Each task that can be served has a derived class with a constant `task`, the name of the
+/// task. Safe to share between threads.
 struct ServedModel {
-  std::string name;    ///< as it was given, or as the model says
-  std::string folder;  ///< as it was given
+  std::string name;    ///< from the `ModelSpec`, or else from the model
+  std::string folder;  ///< from the `ModelSpec`
   std::string task;
   int64_t created = 0;  ///< when the folder was written: seconds since 1970
 
   virtual ~ServedModel() = default;
   virtual const Predictor& predictor() const = 0;
-  /// Adds what is told of a model of this task in /v1/models to what is told of all.
+  /// Adds the fields that are specific to the task to the model's entry in /v1/models.
   virtual void describe(nlohmann::ordered_json& /*entry*/) const {}
 };
 
@@ -57,51 +57,53 @@ using ModelPointer = std::shared_ptr<const ServedModel>;
 class Service;
 struct Route;
 
-/// What a task adds to the server: a row of its table.
+/// What a task adds to the server: a row of the table of served tasks.
 struct ServedTask {
   std::string_view task;
-  /// Loads a model of the task from `spec.folder`, whose config is given, and names it if `spec` does not.
-  /// Throws an input error if it can't be served.
-  std::unique_ptr<ServedModel> (*open)(const ModelSpec& spec, const ModelConfig& config,
+  /// Loads a model of the task from `spec.folder`, whose config is `config`, and gives it a name if `spec` has
+  /// none. Throws an input error if it can't be served.
+  std::unique_ptr<ServedModel> (*load)(const ModelSpec& spec, const ModelConfig& config,
                                        const EngineSettings& settings);
   /// The routes for the models of the task.
   std::vector<Route> (*routes)(Service& service);
 };
 using ServedTasks = std::span<const ServedTask>;
 
-/// The model as one of a task, such as `ServedTranslation`; null if it is of another task.
+/// Casts a model to the class of a task, such as `ServedTranslation`; null if it is a model of another task.
 template <class Served>
 std::shared_ptr<const Served> as(const ModelPointer& model) {
   return model && model->task == Served::task ? std::static_pointer_cast<const Served>(model) : nullptr;
 }
 
-/// What models have decoded, by name: those that are served, those that were replaced and still answer
-/// requests, and those that ended. Safe to share between threads.
+/// Counts what models have decoded, by name: models that are served, models that were replaced but still answer
+/// requests, and models that were unloaded. Safe to share between threads.
 class DecodedByModel {
  public:
-  void begin(const ServedModel& model);
-  /// The model decodes no more.
-  void end(const ServedModel& model);
+  /// Counts what the model decodes from now on, until `remove`.
+  void add(const ServedModel& model);
+  /// Called before a model is destroyed: keeps its counts.
+  void remove(const ServedModel& model);
   DecodingCounts of(const std::string& name) const;
 
  private:
   mutable std::mutex mutex_;  // guards the members below
-  std::list<const ServedModel*> alive_;
-  std::map<std::string, DecodingCounts> ended_;
+  std::list<const ServedModel*> loaded_;
+  std::map<std::string, DecodingCounts> unloaded_;  // by name of the model
 };
 
-/// The models that are served. Safe to share between threads; a request keeps the model that it began with.
+/// The models that are served. Safe to share between threads. A request keeps its model, even if that is
+/// replaced meanwhile.
 class Models {
  public:
-  /// Throws an input error if there is none, if one can't be loaded or is of a task without a row in `tasks`,
-  /// or if two have the same name.
+  /// Loads the models. Throws an input error if there are no specs, if a model can't be loaded or its task has
+  /// no row in `tasks`, or if two models have the same name.
   Models(const std::vector<ModelSpec>& specs, const EngineSettings& settings, ServedTasks tasks)
       : tasks_(tasks), models_(load(specs, settings)) {}
 
   std::vector<ModelPointer> all() const;
-  /// The model with a name, or null.
-  ModelPointer named(const std::string& name) const;
-  /// Those of a task.
+  /// The model with this name, or null.
+  ModelPointer find(const std::string& name) const;
+  /// All models of a task.
   template <class Served>
   std::vector<std::shared_ptr<const Served>> all_of() const {
     std::vector<std::shared_ptr<const Served>> found;
@@ -110,10 +112,10 @@ class Models {
     return found;
   }
   ServedTasks tasks() const { return tasks_; }
-  /// What each model has decoded since the server began, whenever it was loaded again.
+  /// What each model has decoded since the server was started, also before the model was reloaded.
   std::vector<ModelCounts> counts() const;
-  /// Loads models from their folders, and serves them instead of the old ones. If one can't be loaded, throws,
-  /// and the old ones stay.
+  /// Loads models from their folders and replaces the old ones. If a model can't be loaded, throws and keeps
+  /// the old models.
   void reload(const std::vector<ModelSpec>& specs, const EngineSettings& settings);
 
  private:

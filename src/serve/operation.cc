@@ -1,4 +1,4 @@
-// What those who run a server ask for.
+// The routes for operators of a server: health, readiness, version, metrics and the description of the API.
 #include "serve/http/json_text.h"
 #include "serve/http/page_files.h"
 #include "serve/service.h"
@@ -11,14 +11,14 @@ std::vector<Route> operation_routes(Service& service) {
   const auto route = [](const char* path, auto answer) {
     return Route{"GET", path,
                  [answer](const HttpRequest& request, const std::string&) { return answer(request); },
-                 libretranslate_error_body, /*open=*/true};
+                 libretranslate_error_body, /*is_public=*/true};
   };
-  const auto says = [&](const char* path, const char* name, const char* value) {
+  const auto constant = [&](const char* path, const char* name, const char* value) {
     return route(
         path, [body = json_text(Json{{name, value}})](const HttpRequest&) { return HttpAnswer{.body = body}; });
   };
-  return {says("/health", "status", "ok"), says("/ready", "status", "ready"),
-          says("/version", "version", SIXFOLD_VERSION),
+  return {constant("/health", "status", "ok"), constant("/ready", "status", "ready"),
+          constant("/version", "version", SIXFOLD_VERSION),
           route("/metrics",
                 [s](const HttpRequest&) {
                   return HttpAnswer{.content_type = "text/plain; version=0.0.4", .body = s->metrics_text()};

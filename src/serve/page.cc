@@ -1,4 +1,4 @@
-// The page for browsers. It asks the other interfaces for everything that it shows.
+// The routes of the page for browsers. The page gets everything that it shows from the other routes.
 #include "serve/http/page_files.h"
 #include "serve/service.h"
 
@@ -9,11 +9,11 @@ std::vector<Route> page_routes() {
       {"GET", "/",
        [](const HttpRequest& request, const std::string&) { return page_file(request, "index.html"); },
        openai_error_body,
-       /*open=*/true},
+       /*is_public=*/true},
       {"GET", "/page/*",
        [](const HttpRequest& request, const std::string& name) { return page_file(request, name); },
        openai_error_body,
-       /*open=*/true},
+       /*is_public=*/true},
   };
 }
 

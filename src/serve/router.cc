@@ -10,7 +10,8 @@
 namespace sixfold::serve {
 namespace {
 
-/// The part of `path` that a "*" at the end of `pattern` stands for; nothing if the path does not fit.
+/// Matches a path with the pattern of a route. Returns the part for which a "*" at the end of the pattern
+/// stands; nothing if the path does not match.
 std::optional<std::string> match(std::string_view pattern, std::string_view path) {
   if (!pattern.ends_with('*')) return pattern == path ? std::optional<std::string>("") : std::nullopt;
   pattern.remove_suffix(1);
@@ -31,7 +32,7 @@ std::vector<Route> all_routes(Service& service) {
 }
 
 HttpAnswer Router::answer(const HttpRequest& request) const {
-  const auto begun = std::chrono::steady_clock::now();
+  const auto start = std::chrono::steady_clock::now();
   const auto in_flight = std::make_shared<Metrics::InFlight>(service_.metrics());
   HttpAnswer answer;
   std::string endpoint = "other";
@@ -46,23 +47,23 @@ HttpAnswer Router::answer(const HttpRequest& request) const {
     break;
   }
   if (!found) answer = no_route(request);
-  const auto done = [&metrics = service_.metrics(), endpoint, begun, in_flight](int status) {
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
-    metrics.answered(endpoint, status, seconds.count());
+  const auto count = [&metrics = service_.metrics(), endpoint, start, in_flight](int status) {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    metrics.count_request(endpoint, status, seconds.count());
   };
   if (!answer.parts)
-    done(answer.status);
+    count(answer.status);
   else
-    answer.parts = [parts = std::move(answer.parts), status = answer.status, done](const WritePart& write) {
+    answer.parts = [parts = std::move(answer.parts), status = answer.status, count](const WritePart& write) {
       parts(write);
-      done(status);
+      count(status);
     };
   return answer;
 }
 
 HttpAnswer Router::dispatch(const Route& route, const HttpRequest& request, const std::string& part) const {
   try {
-    if (!route.open && service_.keys().needed()) service_.keys().admit(api_key_of(request));
+    if (!route.is_public && service_.keys().needed()) service_.keys().admit(api_key_of(request));
     return route.answer(request, part);
   } catch (const HttpError& error) {
     return error_answer(route.error, error);

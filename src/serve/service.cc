@@ -32,7 +32,7 @@ ServiceOptions Service::options() const {
 
 void Service::reload(const std::vector<ModelSpec>& models, const EngineSettings& engine,
                      const ServiceOptions& options) {
-  ApiKeys keys(options.keys);  // before anything changes
+  ApiKeys keys(options.keys);  // throws before anything changes
   models_.reload(models, engine);
   keys_.replace(std::move(keys));
   const std::lock_guard lock(mutex_);
@@ -44,14 +44,14 @@ void Service::require_few_bytes(std::span<const std::string> texts) const {
 }
 
 void Service::require_few_bytes(size_t bytes) const {
-  if (const size_t most = options().most_characters; bytes > most)
-    throw HttpError(413, fmt::format("The texts have {} bytes; at most {} are allowed.", bytes, most));
+  if (const size_t limit = options().max_text_bytes; bytes > limit)
+    throw HttpError(413, fmt::format("The texts have {} bytes; at most {} are allowed.", bytes, limit));
 }
 
-std::shared_ptr<const Share> Service::wait(size_t bytes) {
-  auto share = std::make_shared<Share>(waiting_, options().most_waiting);
-  if (!share->grow(bytes)) throw HttpError(503, "Too many texts wait to be translated.", 1);
-  return share;
+std::shared_ptr<const Reservation> Service::reserve_text_bytes(size_t bytes) {
+  auto reservation = std::make_shared<Reservation>(waiting_bytes_, options().max_waiting_bytes);
+  if (!reservation->grow(bytes)) throw HttpError(503, "Too many texts wait to be translated.", 1);
+  return reservation;
 }
 
 void Service::count(const std::string& client, std::span<const std::string> texts) {
@@ -67,15 +67,15 @@ int64_t Service::characters(const std::string& client) const {
   return found == characters_.end() ? 0 : found->second;
 }
 
-void Service::count_cut(const std::string& model, size_t sentences) {
+void Service::count_cut_sentences(const std::string& model, size_t sentences) {
   if (sentences == 0) return;
-  metrics_.cut(model, sentences);
-  if (const auto all = cut_.add(sentences))
+  metrics_.count_cut_sentences(model, sentences);
+  if (const auto all = cut_warning_.add(sentences))
     log_warning("{} longer than the model reads, which left out the end (at {} last)",
                 counted(*all, "text was", "texts were"), model);
 }
 
-std::string Service::caller_of(const HttpRequest& request) const {
+std::string Service::scheduling_key(const HttpRequest& request) const {
   return keys_.needed() ? "key " + api_key_of(request) : "address " + request.address;
 }
 
@@ -99,6 +99,6 @@ int64_t Service::next_seed() {
   return device();
 }
 
-std::string Service::metrics_text() const { return metrics_.text(models_.counts(), waiting_.load()); }
+std::string Service::metrics_text() const { return metrics_.text(models_.counts(), waiting_bytes_.load()); }
 
 }  // namespace sixfold::serve

@@ -14,9 +14,9 @@
 #include "serve/http/fields.h"
 #include "serve/http/http.h"
 #include "serve/http/kept_files.h"
-#include "serve/http/rare_warning.h"
+#include "serve/http/rate_limited_warning.h"
 #include "serve/http/refusal.h"
-#include "serve/http/share.h"
+#include "serve/http/reservation.h"
 #include "serve/metrics.h"
 #include "serve/models.h"
 #include "serve/suggestions.h"
@@ -24,36 +24,37 @@
 namespace sixfold::serve {
 
 struct ServiceOptions {
-  size_t most_texts = 2048;            ///< of a request
-  size_t most_characters = 1'000'000;  ///< bytes of all texts of a request
-  size_t most_waiting = 16'000'000;    ///< bytes of the texts of all requests at a time
-  int most_alternatives = 10;
-  int most_new_tokens = 4096;  ///< of a text that is generated
-  int most_samples = 16;       ///< texts for each prompt
-  /// Of all texts that a request generates; one text may have `most_new_tokens` all the same.
-  int64_t most_tokens_of_request = 1 << 18;
-  /// Tokens of a sentence of which attention of all layers or the search is shown; 0: of none.
-  int most_observed_tokens = 64;
+  size_t max_texts = 2048;                ///< number of texts of a request
+  size_t max_text_bytes = 1'000'000;      ///< bytes of all texts of a request
+  size_t max_waiting_bytes = 16'000'000;  ///< bytes of the texts of all requests together
+  int max_alternatives = 10;
+  int max_new_tokens = 4096;  ///< of a generated text
+  int max_samples = 16;       ///< number of texts for each prompt
+  /// The limit of all texts that a request generates, or `max_new_tokens` if that is larger.
+  int64_t max_tokens_of_request = 1 << 18;
+  /// The maximum length of a sentence for which the attention of all layers, or the search, is shown; 0: they
+  /// are never shown.
+  int max_observed_tokens = 64;
   bool keep_symbols = true;  ///< as in `TranslateOptions`
   bool page = true;          ///< whether there is a page for browsers
   std::string keys;          ///< file of API keys; empty: none are needed
-  std::string glossaries;    ///< folder in which glossaries outlive the server; empty: none
+  std::string glossaries;    ///< folder in which glossaries are stored; empty: they are kept in memory only
   GlossaryLimits glossary_limits = {};
-  std::string suggestions;  ///< file of suggestions; empty: none are taken
+  std::string suggestions;  ///< file of suggestions; empty: none are accepted
   KeptFileLimits files = {};
 };
 
-/// What all faces of the server share: models, limits and counts. Safe to share between threads.
+/// What all interfaces of the server have in common: models, limits and counts. Safe to share between threads.
 class Service {
  public:
   Service(const std::vector<ModelSpec>& models, const EngineSettings& engine, const ServiceOptions& options,
           ServedTasks tasks);
-  /// Loads the models and the API keys, and takes the limits of requests from `options`. If something can't be
-  /// loaded, throws, and all stays as it was. Requests that have begun keep their models.
+  /// Loads the models and the API keys, and sets the limits of requests from `options`. If something can't be
+  /// loaded, throws and changes nothing. Requests that have begun keep their models.
   void reload(const std::vector<ModelSpec>& models, const EngineSettings& engine,
               const ServiceOptions& options);
 
-  /// They may change at any time.
+  /// A copy of the options, which `reload` may change at any time.
   ServiceOptions options() const;
   Models& models() { return models_; }
   Metrics& metrics() { return metrics_; }
@@ -62,33 +63,35 @@ class Service {
   KeptFiles& files() { return files_; }
   Suggestions& suggestions() { return suggestions_; }
 
-  /// Throws an `HttpError` (413) if the texts are longer than the limit.
+  /// Throws an `HttpError` (413) if the texts of a request exceed the limit.
   void require_few_bytes(std::span<const std::string> texts) const;
   void require_few_bytes(size_t bytes) const;
-  /// Counts bytes as waiting texts while the result lives. Throws an `HttpError` (503) if too much waits.
-  std::shared_ptr<const Share> wait(size_t bytes);
-  /// The name under which a request takes turns with others: of its API key or, if none are needed, of its
-  /// address.
-  std::string caller_of(const HttpRequest& request) const;
-  /// The client of a request: its API key, or the same for all if none are needed.
+  /// Counts the bytes of a request's texts as waiting during the lifetime of the result. Throws an `HttpError`
+  /// (503) if they would exceed the limit.
+  std::shared_ptr<const Reservation> reserve_text_bytes(size_t bytes);
+  /// The key by which requests take turns fairly (`TranslateOptions::caller`): the API key of a request or, if
+  /// none is needed, the address of its client.
+  std::string scheduling_key(const HttpRequest& request) const;
+  /// The client to which glossaries and counts belong: the API key of a request or, if none is needed, an empty
+  /// text for all requests.
   std::string client_of(const HttpRequest& request) const;
   struct Languages {
     std::string source, target;
   };
-  /// A glossary of the client. Throws an `HttpError`: 404 if there is none with this id, 400 if it is for other
-  /// languages.
+  /// The glossary of the request's client with this id. Throws an `HttpError`: 404 if there is none, 400 if it
+  /// is for other languages.
   std::shared_ptr<const Glossary> glossary(const HttpRequest& request, const std::string& id,
                                            const Languages& languages) const;
   /// Counts the characters of texts that were translated for a client.
   void count(const std::string& client, std::span<const std::string> texts);
-  /// Counts sentences that were too long for a model, and warns of them.
-  void count_cut(const std::string& model, size_t sentences);
+  /// Counts sentences that were too long for a model, and logs a warning.
+  void count_cut_sentences(const std::string& model, size_t sentences);
   std::string metrics_text() const;
-  /// The number of characters that were translated so far for a client (`client_of`).
+  /// The number of characters that were translated for a client (`client_of`) so far.
   int64_t characters(const std::string& client) const;
-  /// A number that no other request has.
-  uint64_t next_number() { return ++number_; }
-  /// A seed for a request that gives none: another one each time.
+  /// A number that is different for each request.
+  uint64_t next_request_number() { return ++number_; }
+  /// A random seed, for a request that does not give one.
   int64_t next_seed();
 
  private:
@@ -101,37 +104,39 @@ class Service {
   Suggestions suggestions_;
   std::atomic<uint64_t> number_{0};
   mutable std::mutex mutex_;                   // guards `options_` and the next member
-  std::map<std::string, int64_t> characters_;  // that were translated for each client
-  std::atomic<size_t> waiting_{0};             // bytes of texts that are being translated
-  RareWarning cut_;
+  std::map<std::string, int64_t> characters_;  // number of translated characters of each client
+  std::atomic<size_t> waiting_bytes_{0};       // of the texts that are being translated
+  RateLimitedWarning cut_warning_;
 };
 
 size_t bytes_of(std::span<const std::string> texts);
 
-/// What clients are told when their request was cancelled.
+/// The message to a client whose request was cancelled.
 constexpr const char* cancelled_message =
     "The request took longer than request_seconds allows, or the server ends.";
 
-/// A route: what answers requests of a method to a path. A "*" in `path` is a part that is handed to `answer`.
+/// A handler for the requests with a method and a path. A "*" at the end of `path` matches any text, which is
+/// passed to `answer`.
 struct Route {
   std::string method, path;
   std::function<HttpAnswer(const HttpRequest&, const std::string& part)> answer;
-  ErrorBody error;
-  bool open = false;  ///< answers without an API key
+  ErrorBody error;         ///< the form of errors
+  bool is_public = false;  ///< whether requests need no API key
 };
 
 /// The routes that describe models: /v1/models, /v1/models/NAME and /v1/models/NAME/positions.
 std::vector<Route> model_routes(Service& service);
 /// The page for browsers: / and its files under /page/.
 std::vector<Route> page_routes();
-/// /health, /ready, /version, /metrics and /spec.
+/// The routes for operators: /health, /ready, /version, /metrics and /spec.
 std::vector<Route> operation_routes(Service& service);
-/// What a server answers while it loads its models: it is alive (/health) and not ready.
+/// The answer while the server loads its models: it is alive (/health) but not ready.
 HttpAnswer answer_before_ready(const HttpRequest& request);
-/// Those of the tasks, and these.
+/// The routes of all tasks, and those above.
 std::vector<Route> all_routes(Service& service);
 
-/// Answers requests by the first route that fits. Errors become answers in the form of their face.
+/// Answers a request by the first route that matches it. Errors become answers in the form of the route's
+/// interface.
 class Router {
  public:
   Router(Service& service, std::vector<Route> routes) : service_(service), routes_(std::move(routes)) {}

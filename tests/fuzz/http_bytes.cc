@@ -15,14 +15,14 @@ namespace {
 using serve::HttpAnswer;
 using serve::HttpRequest;
 
-constexpr size_t most_bytes = 2000;
+constexpr size_t max_bytes = 2000;
 
 /// Says what a request holds.
 HttpAnswer answer(const HttpRequest& request) {
   size_t bytes = request.body.size();
   for (const auto& [name, value] : request.form) bytes += value.size();
   for (const serve::Upload& file : request.files) bytes += file.content.size();
-  if (bytes > most_bytes || request.path.empty()) std::abort();
+  if (bytes > max_bytes || request.path.empty()) std::abort();
   return {.content_type = "text/plain", .body = request.method + " " + request.path};
 }
 
@@ -37,7 +37,7 @@ class EchoServer {
   int port() const { return server_.port(); }
 
  private:
-  serve::HttpServer server_{{.port = 0, .body_bytes = most_bytes}, answer};
+  serve::HttpServer server_{{.port = 0, .body_bytes = max_bytes}, answer};
   std::thread thread_;
 };
 
@@ -50,7 +50,7 @@ bool is_same(const serve::ReceivedRequest& a, const serve::ReceivedRequest& b) {
 
 /// Which requests a connection has does not depend on how its bytes arrive.
 void read_in_pieces(const std::string& bytes) {
-  const serve::RequestLimits limits{.target_bytes = 100, .head_bytes = 1000, .body_bytes = most_bytes};
+  const serve::RequestLimits limits{.target_bytes = 100, .head_bytes = 1000, .body_bytes = max_bytes};
   const serve::ReadConnection whole = serve::read_connection(bytes, bytes.size(), limits);
   for (const size_t piece : {1, 5}) {
     const serve::ReadConnection pieces = serve::read_connection(bytes, piece, limits);

@@ -26,11 +26,11 @@ class SmallServer {
     for (const std::string& spec : {"en-de=" + (folder_ / "en-de"), folder_ / "text", folder_ / "vectors"})
       models.emplace_back(spec);
     service_ = std::make_unique<serve::Service>(models, serve::EngineSettings{.threads = 1},
-                                                serve::ServiceOptions{.most_texts = 4,
-                                                                      .most_characters = 200,
-                                                                      .most_alternatives = 3,
-                                                                      .most_new_tokens = 8,
-                                                                      .most_samples = 2},
+                                                serve::ServiceOptions{.max_texts = 4,
+                                                                      .max_text_bytes = 200,
+                                                                      .max_alternatives = 3,
+                                                                      .max_new_tokens = 8,
+                                                                      .max_samples = 2},
                                                 serve::builtin_served_tasks());
     router_ = std::make_unique<serve::Router>(*service_, serve::all_routes(*service_));
   }

@@ -134,7 +134,7 @@ struct ToyTables {
                           commands.add(cli::Commands::use, {add_copy});
                         }});
     served.push_back({.task = task_name,
-                      .open = [](const serve::ModelSpec& spec, const ModelConfig&,
+                      .load = [](const serve::ModelSpec& spec, const ModelConfig&,
                                  const serve::EngineSettings&) -> std::unique_ptr<serve::ServedModel> {
                         return std::make_unique<ServedCopier>(spec);
                       },

@@ -53,7 +53,7 @@ TEST_F(ServeConfigTest, TheLaterSettingCounts) {
 
 TEST_F(ServeConfigTest, LimitsReachTheServer) {
   const ServeConfig config = read("bodies_bytes: 5\nbody_bytes: 4\nconnections: 3\n");
-  EXPECT_EQ(config.http().held_bytes, 5u);
+  EXPECT_EQ(config.http().total_body_bytes, 5u);
   EXPECT_EQ(config.http().body_bytes, 4u);
   EXPECT_EQ(config.http().connections, 3);
 }

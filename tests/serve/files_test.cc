@@ -107,7 +107,7 @@ TEST_F(FilesTest, AreRefusedByName) {
 
 TEST_F(FilesTest, AreKeptForAWhileOnly) {
   const KeptFiles::Clock::time_point now{};
-  KeptFiles files({.most = 3, .most_bytes = 10, .age = std::chrono::seconds(60)});
+  KeptFiles files({.max_count = 3, .max_bytes = 10, .max_age = std::chrono::seconds(60)});
   const std::string one = files.add("12345", ".txt", now), two = files.add("12345", ".txt", now);
   EXPECT_EQ(files.find(one, now), "12345");
   const std::string three = files.add("1", ".txt", now + std::chrono::seconds(30));

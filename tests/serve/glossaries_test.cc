@@ -100,7 +100,7 @@ TEST_F(GlossariesTest, AreRefusedByName) {
 TEST_F(GlossariesTest, AreBoundedForEachKeyAndSeenByItAlone) {
   const std::string keys = folder_ / "keys";
   write_file_atomically(keys, "one\ntwo\n");
-  start({.keys = keys, .glossary_limits = {.most = 2, .most_bytes = 40}});
+  start({.keys = keys, .glossary_limits = {.max_count = 2, .max_bytes = 40}});
   const auto ask_as = [&](const std::string& key, const std::string& method, const std::string& path,
                           const Json& body = {}) {
     return ask({.method = method,

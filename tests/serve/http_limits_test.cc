@@ -5,7 +5,7 @@ namespace sixfold::serve {
 namespace {
 
 TEST_F(HttpServerTest, HoldsBodiesWithinALimit) {
-  start({.held_bytes = 1000, .patience = milliseconds(60'000)});
+  start({.total_body_bytes = 1000, .min_wait = milliseconds(60'000)});
   const auto gets = [&](size_t bytes, const char* status) {
     return ask(post(std::string(bytes, 'b'))).find(status) != std::string::npos;
   };
@@ -34,7 +34,7 @@ TEST_F(HttpServerTest, HoldsBodiesWithinALimit) {
 
 /// Whoever sends bodies up to their last bytes, as many as the server holds, keeps nobody out.
 TEST_F(HttpServerTest, UnfinishedBodiesMakeRoom) {
-  start({.held_bytes = 1000, .patience = milliseconds(50)});
+  start({.total_body_bytes = 1000, .min_wait = milliseconds(50)});
   const auto unfinished = [&] {
     auto client = std::make_unique<RawClient>(server_->port());
     client->send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 500\r\n\r\n" + std::string(490, 'a'));
@@ -58,7 +58,7 @@ TEST_F(HttpServerTest, UnfinishedBodiesMakeRoom) {
 
 /// Bodies that hold nothing do not end for one that holds much.
 TEST_F(HttpServerTest, TheLargestBodyMakesRoom) {
-  start({.held_bytes = 1000, .patience = milliseconds(50)});
+  start({.total_body_bytes = 1000, .min_wait = milliseconds(50)});
   const auto begin = [&](size_t length, size_t sent) {
     auto client = std::make_unique<RawClient>(server_->port());
     client->send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(length) + "\r\n\r\n" +
@@ -80,7 +80,7 @@ TEST_F(HttpServerTest, TheLargestBodyMakesRoom) {
 
 /// Even if it is the one that grows.
 TEST_F(HttpServerTest, TheLargestBodyEndsNoSmallerOne) {
-  start({.held_bytes = 1000, .patience = milliseconds(50)});
+  start({.total_body_bytes = 1000, .min_wait = milliseconds(50)});
   const RawClient large(server_->port()), small(server_->port());
   large.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 990\r\n\r\n" + std::string(700, 'a'));
   small.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 200\r\n\r\n" + std::string(190, 'a'));
@@ -93,7 +93,7 @@ TEST_F(HttpServerTest, TheLargestBodyEndsNoSmallerOne) {
 
 /// One that was ended, and whose client has not gone, is not counted any more.
 TEST_F(HttpServerTest, AnEndedConnectionGivesItsPlace) {
-  start({.connections = 6, .patience = milliseconds(50)});
+  start({.connections = 6, .min_wait = milliseconds(50)});
   std::vector<std::unique_ptr<RawClient>> slow;
   for (int i = 0; i < 6; ++i) {
     slow.push_back(std::make_unique<RawClient>(server_->port()));
@@ -114,7 +114,7 @@ TEST_F(HttpServerTest, AnEndedConnectionGivesItsPlace) {
 
 /// Of two bodies that do not fit together one arrives.
 TEST_F(HttpServerTest, OneOfTwoBodiesArrives) {
-  start({.held_bytes = 1000, .patience = milliseconds(50)});
+  start({.total_body_bytes = 1000, .min_wait = milliseconds(50)});
   std::vector<std::unique_ptr<RawClient>> both;
   for (int i = 0; i < 2; ++i) {
     both.push_back(std::make_unique<RawClient>(server_->port()));
@@ -131,7 +131,7 @@ TEST_F(HttpServerTest, OneOfTwoBodiesArrives) {
 
 /// Whoever opens all connections and sends half of a request on each keeps nobody out.
 TEST_F(HttpServerTest, HalfSentRequestsMakeRoom) {
-  start({.connections = 3, .patience = milliseconds(50)});
+  start({.connections = 3, .min_wait = milliseconds(50)});
   const RawClient busy(server_->port());
   busy.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(soon([&] { return requests_ == 1; }));
@@ -148,7 +148,7 @@ TEST_F(HttpServerTest, HalfSentRequestsMakeRoom) {
 }
 
 TEST_F(HttpServerTest, AConnectionHasAMomentInAnyCase) {
-  start({.connections = 1, .patience = milliseconds(60'000)});
+  start({.connections = 1, .min_wait = milliseconds(60'000)});
   const RawClient head(server_->port());
   head.send("GET /x HT");
   std::this_thread::sleep_for(milliseconds(200));

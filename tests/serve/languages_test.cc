@@ -231,7 +231,7 @@ TEST_F(ServiceTest, TheSameLanguageMustBeKnown) {
   };
   EXPECT_EQ(json(ask_for("de", "x y"))["translatedText"], "x y");
   expect_refused(ask_for("xx", "x y"), 400, "There is no model from xx to xx");
-  start({.most_characters = 10});
+  start({.max_text_bytes = 10});
   expect_refused(ask_for("de", std::string(11, 'a')), 413, "11 bytes");
 }
 

@@ -29,10 +29,10 @@ TEST_F(LimitsTest, ConstraintsAreBoundedAndCountAsTexts) {
   expect_refused(long_one, 400, "has 1500 tokens; at most 1024");
   EXPECT_LT(long_one.body.size(), 300u);
   EXPECT_EQ(with({{"prefix", "g h"}, {"constraints", "a"}}).status, 200);
-  start({.most_characters = 10});
+  start({.max_text_bytes = 10});
   EXPECT_EQ(with({{"prefix", "g h"}}).status, 200);
   expect_refused(with({{"prefix", "g h g h g"}}), 413, "The texts have 12 bytes; at most 10");
-  start({.most_waiting = 10});
+  start({.max_waiting_bytes = 10});
   expect_refused(with({{"prefix", "g h g h g"}}), 503, "Too many texts wait");
 }
 
@@ -53,7 +53,7 @@ TEST_F(LimitsTest, CompletionsAreBoundedTogetherAndWaitAsTextsDo) {
     all.update(more);
     return post("/v1/completions", all);
   };
-  start({.most_tokens_of_request = 8192});
+  start({.max_tokens_of_request = 8192});
   EXPECT_EQ(complete().status, 200);
   expect_refused(complete({{"prompt", {"a", "b", "c"}}, {"n", 1}, {"max_tokens", 4096}}), 400,
                  "ask for 3 texts with 12288 tokens in all, and 0 more beside each; all together may be 8192");
@@ -63,7 +63,7 @@ TEST_F(LimitsTest, CompletionsAreBoundedTogetherAndWaitAsTextsDo) {
   const Json many(std::vector<std::string>(1000, "a b c"));
   expect_refused(complete({{"prompt", many}, {"logprobs", 1}, {"echo", true}}), 400,
                  "1000 texts with 7000 tokens");
-  start({.most_waiting = 3});
+  start({.max_waiting_bytes = 3});
   expect_refused(complete({{"prompt", "a b c"}}), 503, "Too many texts wait");
   HttpAnswer stream = complete({{"prompt", "a b"}, {"stream", true}});
   EXPECT_EQ(stream.status, 200);

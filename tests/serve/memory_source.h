@@ -19,7 +19,7 @@ class MemorySource final : public RequestSource {
     return !some.empty();
   }
   void send_continue() override { ++continues; }
-  void make_room(size_t) override {}
+  void reserve_body(size_t) override {}
 
   int continues = 0;
 

@@ -27,7 +27,7 @@ class RunWatcherTest : public testing::Test {
   RunWatcherTest() { fs::create_directories(folder_ / "run"); }
   void write(const std::string& text) { write_file_atomically(log_, text); }
   void append(const std::string& text) { std::ofstream(log_, std::ios::app) << text; }
-  Json look() { return Json::parse(watcher_.look()); }
+  Json look() { return Json::parse(watcher_.read_json()); }
   std::vector<double> updates(const std::string& curve) {
     return look().at("curves").at(curve).at(0).get<std::vector<double>>();
   }
@@ -37,12 +37,12 @@ class RunWatcherTest : public testing::Test {
   RunWatcher watcher_{"run", folder_ / "run"};
 };
 
-TEST(ThinCurve, KeepsTheShapeOfACurveOfAnyLength) {
-  ThinCurve curve;
+TEST(DownsampledCurve, KeepsTheShapeOfACurveOfAnyLength) {
+  DownsampledCurve curve;
   constexpr int points = 1'000'000;
   for (int i = 1; i <= points; ++i) curve.add(i, 3.0 * i);
-  ASSERT_LE(curve.updates().size(), ThinCurve::most_points);
-  ASSERT_GE(curve.updates().size(), ThinCurve::most_points / 2);
+  ASSERT_LE(curve.updates().size(), DownsampledCurve::max_points);
+  ASSERT_GE(curve.updates().size(), DownsampledCurve::max_points / 2);
   ASSERT_EQ(curve.values().size(), curve.updates().size());
   for (size_t i = 0; i < curve.updates().size(); ++i) {
     EXPECT_NEAR(curve.values()[i], 3 * curve.updates()[i], 1e-3);
@@ -52,16 +52,16 @@ TEST(ThinCurve, KeepsTheShapeOfACurveOfAnyLength) {
   EXPECT_GT(curve.updates().back(), points - points / 500);
 }
 
-TEST(ThinCurve, AFewValuesThatAreNotFiniteLeaveTheCurve) {
-  ThinCurve curve;
+TEST(DownsampledCurve, AFewValuesThatAreNotFiniteLeaveTheCurve) {
+  DownsampledCurve curve;
   for (int i = 0; i < 200'000; ++i) curve.add(i, i % 150 == 0 ? NAN : 1.0);
   for (const double value : curve.values()) EXPECT_EQ(value, 1);
 }
 
-TEST(ThinCurve, ForgetsWhatARollbackUndid) {
-  ThinCurve curve;
+TEST(DownsampledCurve, ForgetsWhatARollbackUndid) {
+  DownsampledCurve curve;
   for (int i = 1; i <= 10; ++i) curve.add(i, i);
-  curve.cut(4);
+  curve.truncate(4);
   curve.add(5, 50);
   EXPECT_EQ(curve.updates(), (std::vector<double>{1, 2, 3, 5}));
   EXPECT_EQ(curve.values(), (std::vector<double>{1, 2, 3, 50}));

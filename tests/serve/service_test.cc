@@ -133,14 +133,14 @@ TEST_F(ServiceTest, RefusesWhatDoesNotFitByName) {
 }
 
 TEST_F(ServiceTest, BoundsTexts) {
-  start({.most_texts = 3, .most_characters = 100, .most_waiting = 1000});
+  start({.max_texts = 3, .max_text_bytes = 100, .max_waiting_bytes = 1000});
   const auto ask_for = [&](const Json& texts) {
     return post("/translate", {{"q", texts}, {"source", "en"}, {"target", "de"}});
   };
   expect_refused(ask_for({"a", "b", "c", "d"}), 400, "at most 3 texts");
   expect_refused(ask_for(std::string(101, 'a')), 413, "101 bytes; at most 100");
   EXPECT_EQ(ask_for(std::string(100, 'a')).status, 200);
-  start({.most_waiting = 50});
+  start({.max_waiting_bytes = 50});
   const HttpAnswer busy = ask_for(std::string(51, 'a'));
   expect_refused(busy, 503, "Too many texts wait");
   EXPECT_NE(std::find(busy.headers.begin(), busy.headers.end(),
@@ -192,9 +192,9 @@ TEST_F(ServiceTest, TellsWhichSentencesWereCut) {
             std::string::npos);
 }
 
-TEST(RareWarning, TellsOnceAMinuteHowManyThereWere) {
-  RareWarning warning;
-  const RareWarning::Clock::time_point begin{};
+TEST(RateLimitedWarning, TellsOnceAMinuteHowManyThereWere) {
+  RateLimitedWarning warning;
+  const RateLimitedWarning::Clock::time_point begin{};
   EXPECT_EQ(warning.add(2, begin), 2u);
   EXPECT_EQ(warning.add(3, begin + std::chrono::seconds(59)), std::nullopt);
   EXPECT_EQ(warning.add(4, begin + std::chrono::seconds(60)), 7u);
@@ -291,7 +291,7 @@ TEST_F(ServiceTest, TellsWhatThePageShows) {
   std::string longer = "a";
   for (int i = 0; i < 70; ++i) longer += " b";
   refused({{"text", longer}}, "at most 64");
-  start({.most_observed_tokens = 0});
+  start({.max_observed_tokens = 0});
   refused(Json::object(), "observed_tokens is 0");
 }
 

@@ -8,7 +8,8 @@ namespace sixfold {
 /// different sizes, and all values are positive.
 double growth_exponent(std::span<const double> sizes, std::span<const double> times);
 
-/// The median; the mean of the two middle values if their number is even. There must be at least one.
+/// The median, or the mean of the two middle values if the number of values is even. Throws an input error if
+/// there are none.
 double median(std::span<const double> values);
 
 }  // namespace sixfold

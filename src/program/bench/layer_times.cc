@@ -14,9 +14,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto& all_sizes = all_enumerators<LayerSize>;
 
-/// The one of four things that belongs to a size.
+/// Selects the one of four values that belongs to a size.
 template <class T>
-T& of_size(LayerSize size, T& n, T& d, T& k, T& r) {
+T& select_by_size(LayerSize size, T& n, T& d, T& k, T& r) {
   switch (size) {
     case LayerSize::n:
       return n;
@@ -90,7 +90,7 @@ class TimedMixer {
   Ragged rows_;
 };
 
-/// All values of one size, with the middle of the others.
+/// All values of one size, each with the middle values of the others.
 std::vector<LayerSizes> sizes_of(const LayerStudyOptions& options, LayerSize size) {
   std::vector<LayerSizes> all;
   for (const int value : options.values(size)) {
@@ -120,7 +120,7 @@ void check(const LayerStudyOptions& options) {
     require(std::ranges::count(options.kinds, kind) == 1, "{} is given twice", name_of_enum(kind));
     require(std::ranges::any_of(all_sizes, [&](LayerSize size) { return grows(options, kind, size); }),
             "{}: no size that matters to it has two values, so that nothing grows", name_of_enum(kind));
-    mixer_reach(kind, options.middle(), stack);  // refuses a kind that this stack can't have
+    mixer_reach(kind, options.middle(), stack);  // throws for a kind that this stack can't have
     for (const LayerSize size : all_sizes)
       if (grows(options, kind, size))
         for (const LayerSizes& sizes : sizes_of(options, size)) architecture_of(kind, sizes, stack);
@@ -142,7 +142,7 @@ LayerGrowth measure_growth(const LayerStudyOptions& options, MixerKind kind, Lay
 
 }  // namespace
 
-int& LayerSizes::operator[](LayerSize size) { return of_size(size, n, d, k, r); }
+int& LayerSizes::operator[](LayerSize size) { return select_by_size(size, n, d, k, r); }
 
 PaperFormulas paper_formulas(MixerKind kind) {
   switch (kind) {
@@ -196,12 +196,12 @@ Reach mixer_reach(MixerKind kind, const LayerSizes& sizes, AttentionKind stack) 
 }
 
 LayerTime time_mixer(MixerKind kind, const LayerSizes& sizes, const TimingOptions& options) {
-  const double least_seconds = 0.02 * options.repeat;  // a few microseconds alone would be noise
+  const double min_seconds = 0.02 * options.repeat;  // shorter measurements would be noise
   TimedMixer mixer(kind, sizes, options);
-  mixer.step();  // memory is allocated and the threads are awake
+  mixer.step();  // warm-up: allocates memory and wakes the threads
   std::vector<double> forward, backward;
   const Clock::time_point begin = Clock::now();
-  while (std::ssize(forward) < options.repeat || seconds_since(begin) < least_seconds) {
+  while (std::ssize(forward) < options.repeat || seconds_since(begin) < min_seconds) {
     const LayerTime time = mixer.step();
     forward.push_back(time.forward);
     backward.push_back(time.backward);
@@ -209,7 +209,9 @@ LayerTime time_mixer(MixerKind kind, const LayerSizes& sizes, const TimingOption
   return {.forward = median(forward), .backward = median(backward)};
 }
 
-const std::vector<int>& LayerStudyOptions::values(LayerSize size) const { return of_size(size, n, d, k, r); }
+const std::vector<int>& LayerStudyOptions::values(LayerSize size) const {
+  return select_by_size(size, n, d, k, r);
+}
 
 LayerSizes LayerStudyOptions::middle() const {
   LayerSizes sizes;

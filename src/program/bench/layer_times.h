@@ -32,7 +32,7 @@ struct LayerSizes {
   int operator[](LayerSize size) const { return LayerSizes(*this)[size]; }
 };
 
-/// What table 1 says of a kind of layer.
+/// The formulas of table 1 for a kind of layer.
 struct PaperFormulas {
   std::string_view complexity;  ///< operations of a layer, such as "n^2 d"
   std::string_view sequential;  ///< minimum number of sequential operations
@@ -48,16 +48,16 @@ bool depends_on(MixerKind kind, LayerSize size);
 
 /// The seconds that a mixer takes for one sequence; medians.
 struct LayerTime {
-  double forward = 0;   ///< as in training, when the ops record
+  double forward = 0;   ///< as in training, with recording on the tape
   double backward = 0;  ///< the gradients of the input and of all weights
   double total() const { return forward + backward; }
 };
 
 struct TimingOptions {
-  AttentionKind stack = AttentionKind::encoder;  ///< encoder: mixers see both sides; decoder: only the left one
+  AttentionKind stack = AttentionKind::encoder;  ///< encoder: mixers read both sides; decoder: only the left
   int threads = 1;
   /// Minimum number of repetitions, of which the median counts. A step that takes less than 20 ms is repeated
-  /// more often, for as long as if it took 20 ms.
+  /// more often, so that the total time is the same as if it took 20 ms.
   int repeat = 5;
 };
 
@@ -73,7 +73,7 @@ Reach mixer_reach(MixerKind kind, const LayerSizes& sizes, AttentionKind stack);
 /// `mixer_reach`.
 LayerTime time_mixer(MixerKind kind, const LayerSizes& sizes, const TimingOptions& options);
 
-/// The times of a mixer when one size grows and the others stay.
+/// The times of a mixer when one size grows and the others are constant.
 struct LayerGrowth {
   LayerSize size = LayerSize::n;
   std::vector<int> values;
@@ -83,7 +83,7 @@ struct LayerGrowth {
 
 struct LayerStudy {
   MixerKind kind = MixerKind::attention;
-  Reach reach;  ///< with the sizes that stay
+  Reach reach;  ///< with the sizes of `LayerStudyOptions::middle`
   std::vector<LayerGrowth> growths;
 };
 

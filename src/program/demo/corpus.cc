@@ -13,7 +13,7 @@
 namespace sixfold::demo {
 namespace {
 
-constexpr int most_sentences = 100;
+constexpr int max_sentences_of_line = 100;
 
 /// The largest number of sentences in a line of `test`.
 int test_sentences(const CorpusOptions& options) {
@@ -25,21 +25,21 @@ void check(const CorpusOptions& options) {
   require(options.valid >= 0 && options.test >= 0,
           "the numbers of validation and test pairs can't be negative ({}, {})", options.valid, options.test);
   for (const int sentences : {options.sentences, test_sentences(options)})
-    require(sentences >= 1 && sentences <= most_sentences,
-            "a line of the demo corpus can have 1 to {} sentences, not {}", most_sentences, sentences);
-  const int64_t wanted = (int64_t{options.train} + options.valid) * options.sentences +
-                         int64_t{options.test} * test_sentences(options);
-  require(wanted <= most_pairs,
+    require(sentences >= 1 && sentences <= max_sentences_of_line,
+            "a line of the demo corpus can have 1 to {} sentences, not {}", max_sentences_of_line, sentences);
+  const int64_t requested = (int64_t{options.train} + options.valid) * options.sentences +
+                            int64_t{options.test} * test_sentences(options);
+  require(requested <= max_pairs,
           "up to {} sentences were requested (lines for training {}, validation {}, held out {}), but the demo "
           "grammar has only {}; request fewer",
-          wanted, options.train, options.valid, options.test, most_pairs);
+          requested, options.train, options.valid, options.test, max_pairs);
 }
 
 bool share_parts(const Wording::Word& a, const Wording::Word& b) {
   return std::ranges::find_first_of(a.parts, b.parts) != a.parts.end();
 }
 
-/// The words that share parts with `word`.
+/// The number of words of the other language that share parts of the meaning with `word`.
 int64_t count_partners(const Wording::Word& word, const Wording& other) {
   return std::ranges::count_if(other.words(), [&](const auto& one) { return share_parts(word, one); });
 }

@@ -8,9 +8,9 @@ namespace sixfold::demo {
 /// A line of the corpus in both languages: one sentence or several.
 struct SentencePair {
   std::string english, german;
-  /// The words that express the same part of the meaning, in the form "0-0 1p2": English word and German word,
-  /// counted from 0. A link is sure ("-") if the part has one word in both languages, and possible ("p") if it
-  /// has several in one.
+  /// The word alignment, which links words that express the same part of the meaning, in the form "0-0 1p2":
+  /// English word and German word, counted from 0. A link is sure ("-") if the part has one word in both
+  /// languages, and possible ("p") if it has several in one.
   std::string alignment;
 };
 
@@ -30,11 +30,11 @@ struct Corpus {
 
 /// The maximum number of pairs of a corpus, all three parts together. The grammar has more, but beyond this
 /// number its shortest sentences are exhausted, and a sample is no longer representative.
-constexpr int most_pairs = 1'000'000;
+constexpr int max_pairs = 1'000'000;
 
 /// Generates a corpus from the demo grammar. It depends only on the options. No sentence, English or German,
 /// occurs twice, so no sentence of `valid` or `test` is in the training part. Throws an input error for
-/// negative counts, no training pairs, or more sentences than `most_pairs`.
+/// negative counts, no training pairs, or more sentences than `max_pairs`.
 Corpus make_corpus(const CorpusOptions& options);
 
 }  // namespace sixfold::demo

@@ -58,13 +58,13 @@ class Wording {
     std::vector<const void*> parts;
   };
 
-  /// Appends the words, which spaces separate; none if there is no text.
+  /// Appends the words of a text, which are separated by spaces and express the same part of the meaning.
   void add(std::string_view text, const void* part);
   void add(const Wording& other);
   void add_comma();
-  /// Makes one word of the first two.
+  /// Replaces the first two words by one, which expresses the parts of both: "im" for "in dem".
   void fuse(std::string_view text);
-  /// The words begin with a capital, and end with a mark.
+  /// Makes the first letter a capital, and appends a punctuation mark.
   void make_sentence(std::string_view end);
 
   const std::vector<Word>& words() const { return words_; }

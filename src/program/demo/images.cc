@@ -68,38 +68,39 @@ int between(RandomStream& random, int low, int high) {
   return low + static_cast<int>(random.below(static_cast<uint32_t>(high - low + 1)));
 }
 
-/// A place in which a shape is on the canvas.
+/// A random centre of a shape that lies on the canvas.
 Vector anywhere(RandomStream& random, int radius) {
   const int x = between(random, radius, side - radius);
   return {x, between(random, radius, side - radius)};
 }
 
-/// The places of two shapes, the first of which is beside or above the other, at about the same height.
+/// Places two shapes beside each other, at about the same height, or one above the other.
 std::pair<Placed, Placed> apart(const Scene& scene, RandomStream& random) {
-  constexpr int gap = unit, most_askew = 4 * unit;
+  constexpr int gap = unit, max_offset = 4 * unit;
   Placed first{scene.first, {}, between(random, 36, 56)}, second{scene.second, {}, between(random, 36, 56)};
   const int r1 = first.radius, r2 = second.radius;
   const int along = between(random, r1, side - 2 * r2 - r1 - gap), across = between(random, r1, side - r1);
   first.centre = {along, across};
   second.centre = {between(random, along + r1 + r2 + gap, side - r2),
-                   std::clamp(across + between(random, -most_askew, most_askew), r2, side - r2)};
+                   std::clamp(across + between(random, -max_offset, max_offset), r2, side - r2)};
   if (scene.relation == Relation::above)
     for (Placed* shape : {&first, &second}) std::swap(shape->centre.x, shape->centre.y);
   return {first, second};
 }
 
-/// The places of a small shape and a large one around it.
+/// Places a small shape inside a large one.
 std::pair<Placed, Placed> nested(const Scene& scene, RandomStream& random) {
   Placed inner{scene.first, {}, between(random, 32, 36)}, outer{scene.second, {}, between(random, 112, 124)};
   outer.centre = anywhere(random, outer.radius);
   const int jitter = outer.radius / 18;
-  const int low = scene.second.shape == Shape::triangle ? outer.radius / 5 : 0;  // its tip has no room
+  const int low =
+      scene.second.shape == Shape::triangle ? outer.radius / 5 : 0;  // the tip of a triangle is too narrow
   inner.centre.x = outer.centre.x + between(random, -jitter, jitter);
   inner.centre.y = outer.centre.y + low + between(random, -jitter, jitter);
   return {inner, outer};
 }
 
-/// Where the edge of a shape is in one of four directions from its centre.
+/// A point at the edge of a shape, relative to its centre, in one of four directions.
 Vector edge_of(Shape shape, int radius, uint32_t direction) {
   const int far = 4 * radius / 5;
   const std::array<Vector, 4> round = {{{0, -far}, {0, far}, {-far, 0}, {far, 0}}};
@@ -108,7 +109,7 @@ Vector edge_of(Shape shape, int radius, uint32_t direction) {
   return (shape == Shape::triangle ? triangle : round)[direction];
 }
 
-/// The places of a shape and one behind it, of which it covers a part of the edge.
+/// Places a shape in front of another one, so that it covers a part of its edge.
 std::pair<Placed, Placed> overlapping(const Scene& scene, RandomStream& random) {
   Placed front{scene.first, {}, between(random, 38, 48)}, back{scene.second, {}, between(random, 72, 88)};
   do {
@@ -133,7 +134,7 @@ std::pair<Placed, Placed> placed(const Scene& scene, RandomStream& random) {
   throw_unknown("relation", scene.relation);
 }
 
-/// The colour of a shape, a little lighter or darker than it is named.
+/// The colour of a shape, with a small random deviation.
 Rgb shade_of(Colour colour, RandomStream& random) {
   const auto vary = [&](int value) { return std::clamp(value + between(random, -12, 12), 0, 255); };
   const Rgb plain = colours[index(colour)].second;
@@ -141,7 +142,7 @@ Rgb shade_of(Colour colour, RandomStream& random) {
   return {red, green, vary(plain.blue)};
 }
 
-/// The number of sample points of a pixel that each of three layers shows: front, back and the background.
+/// The number of sample points of a pixel in which each of three layers is visible: front, back and background.
 std::array<int, 3> coverage(const Placed& front, const Placed& back, int column, int row) {
   std::array<int, 3> counts{};
   constexpr int step = unit / samples;
@@ -158,7 +159,7 @@ std::string noun_phrase(const ColouredShape& what) {
   return fmt::format("{} {} {}", colour == "orange" ? "an" : "a", colour, shapes[index(what.shape)]);
 }
 
-/// Pictures of some scenes by turns. `part` tells the parts apart.
+/// `count` pictures of the scenes, in turn. `part` selects the random streams of a part of the data.
 std::vector<CaptionedImage> pictures_of(std::span<const Scene> scenes, int count, uint64_t seed,
                                         uint64_t part) {
   std::vector<CaptionedImage> pictures;
@@ -216,10 +217,10 @@ Pictures make_pictures(const PictureOptions& o) {
   require(o.train > 0, "the number of training pictures is {}; it must be at least 1", o.train);
   require(o.valid >= 0 && o.test >= 0, "the numbers of pictures are {} and {}; they can't be negative", o.valid,
           o.test);
-  require(int64_t{o.train} + o.valid + o.test <= most_pictures, "{} pictures are too many; at most {} are made",
-          int64_t{o.train} + o.valid + o.test, most_pictures);
+  require(int64_t{o.train} + o.valid + o.test <= max_pictures, "{} pictures are too many; at most {} are made",
+          int64_t{o.train} + o.valid + o.test, max_pictures);
   std::vector<Scene> scenes = all_scenes();
-  constexpr uint64_t order = uint64_t{1} << 40;  // a stream that no picture has
+  constexpr uint64_t order = uint64_t{1} << 40;  // a random stream that no picture uses
   RandomStream random(o.seed, order);
   shuffle(scenes, random);
   const std::span<const Scene> all(scenes);

@@ -57,12 +57,12 @@ struct Pictures {
 };
 
 /// The maximum number of pictures of the three parts together.
-constexpr int most_pictures = 200'000;
+constexpr int max_pictures = 200'000;
 
 /// Generates pictures; they depend only on the options. Of all scenes, 10% are only in `test`, 5% only in
 /// `valid`, and the others only in `train`: a picture that is held out shows known colours, shapes and
 /// relations in a combination that training never shows. Each part shows its scenes equally often. Throws an
-/// input error for negative counts, no training pictures, or more than `most_pictures`.
+/// input error for negative counts, no training pictures, or more than `max_pictures`.
 Pictures make_pictures(const PictureOptions& options);
 
 }  // namespace sixfold::demo

@@ -2,7 +2,7 @@
 #include <span>
 #include <string>
 
-/// The words of the demo corpus (demo_grammar.h). Each English word has one reading and therefore one German
+/// The words of the demo corpus (grammar.h). Each English word has one reading and therefore one German
 /// translation. Entries include what German grammar needs besides the word: gender, plural, case.
 namespace sixfold::demo {
 
@@ -44,7 +44,7 @@ struct Adjective {
   const char* german;  // as a predicate: "teuer"
   const char* stem;    // before an ending: "teur-"
   unsigned kinds;
-  bool passing = false;  // describes a temporary state: can be combined with a time
+  bool passing = false;  // describes a temporary state, so that it can be combined with a time
 };
 
 /// The declension of a determiner, which also decides the endings of adjectives after it.
@@ -76,8 +76,8 @@ enum Link : unsigned { in = 1, with = 2, for_ = 4, without = 8, to = 16 };
 struct Preposition {
   const char* english;
   const char* german;
-  Case governs;
-  unsigned kinds;
+  Case governs;    // of its object in German
+  unsigned kinds;  // of its object
   Link link;
 };
 
@@ -94,7 +94,7 @@ struct Verb {
   Case governs = Case::accusative;
   bool indirect = false;  // takes an indirect object: gives somebody something
   unsigned links = 0;     // prepositions that may follow
-  bool lasting = false;   // "have", "love": without a time
+  bool lasting = false;   // describes a lasting state ("have", "love"), so that it is not combined with a time
 };
 
 /// A verb with an object clause: "says that", "asks whether".

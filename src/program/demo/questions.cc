@@ -23,8 +23,8 @@ constexpr std::string_view vowels[] = {"a", "e", "i", "o", "u"};
 constexpr std::string_view name_endings[] = {"ra", "len", "mo", "via", "dor", "nit", "sa", "kel", "ron", "lis"};
 constexpr std::string_view place_endings[] = {"dale",  "ford",  "wick",  "ton",
                                               "haven", "field", "brook", "stead"};
-/// Of people and of places. With few names a model soon learns that a name in the question leads to the same
-/// name in the text.
+/// The number of names of people, and of places. If there are few names, a model soon learns to look for the
+/// name in the question in the text.
 constexpr size_t names_of_a_kind = 30;
 constexpr std::string_view jobs[] = {"baker",  "carpenter", "dentist", "farmer",  "gardener",  "hairdresser",
                                      "judge",  "lawyer",    "miller",  "nurse",   "painter",   "plumber",
@@ -36,11 +36,11 @@ constexpr std::string_view things[] = {"bicycle", "boat", "car",  "coat",  "dog"
 constexpr std::string_view foods[] = {"apples",  "beans",  "bread", "carrots", "cheese", "cherries", "honey",
                                       "noodles", "olives", "pears", "plums",   "rice",   "soup",     "walnuts"};
 
-/// A kind of fact. `{}` is the value in the clause, and the person or the value in the questions.
+/// A kind of fact. `{}` stands for the value in `clause` and `ask_person`, and for the person in `ask_value`.
 struct FactKind {
   std::string_view clause;
-  std::array<std::string_view, 2> ask_value;   ///< of a person
-  std::array<std::string_view, 2> ask_person;  ///< of a value
+  std::array<std::string_view, 2> ask_value;   ///< questions for the value of a person
+  std::array<std::string_view, 2> ask_person;  ///< questions for the person with a value
 };
 
 constexpr std::array<FactKind, 5> kinds = {{
@@ -66,7 +66,7 @@ std::string capitalized(std::string word) {
   return word;
 }
 
-/// Names of an onset, a vowel and an ending.
+/// Random names that consist of an onset, a vowel and an ending.
 Words names_with(std::span<const std::string_view> endings, RandomStream& random) {
   Words names;
   for (const std::string_view onset : onsets)
@@ -78,7 +78,7 @@ Words names_with(std::span<const std::string_view> endings, RandomStream& random
   return names;
 }
 
-/// What the texts of a part are made of.
+/// The names that occur in the texts.
 struct Lexicon {
   Words people, places;
 };
@@ -128,9 +128,9 @@ std::string sentence_of(std::span<const Fact> facts) {
   return sentence + ".";
 }
 
-/// Draws people with facts of the same kinds each, or some of them, and different values for each. Many texts
-/// have two people and one kind: a model learns from them that a name in the question leads to the same name in
-/// the text, which it hardly discovers where there is more to guess from.
+/// Draws people and facts about them. The facts are of a few kinds, of which each person has some, with
+/// different values for different people. Many texts have two people and one kind: from these a model learns to
+/// find the name in the question in the text, which it hardly learns from texts with many facts.
 std::vector<std::vector<Fact>> draw_facts(const Lexicon& lexicon, RandomStream& random) {
   const size_t people = std::max(2u, 1 + draw(random, 4));
   std::vector<size_t> chosen{0, 1, 2, 3, 4};
@@ -152,7 +152,7 @@ std::vector<std::vector<Fact>> draw_facts(const Lexicon& lexicon, RandomStream& 
   return facts;
 }
 
-/// The facts of a kind that several people of the text have.
+/// The facts whose kind occurs for several people of the text.
 std::vector<Fact> shared_kinds(const std::vector<std::vector<Fact>>& people) {
   std::array<int, kinds.size()> counts{};
   for (const auto& facts : people)
@@ -166,20 +166,20 @@ std::vector<Fact> shared_kinds(const std::vector<std::vector<Fact>>& people) {
 
 FactQuestion draw_question(const std::string& text, const Fact& fact, RandomStream& random) {
   const FactKind& kind = kinds[fact.kind];
-  const bool asks_value = draw(random, 2) > 0;  // two searches to learn, each from enough questions
+  const bool asks_value = draw(random, 2) > 0;  // both directions equally often, so that a model learns both
   const auto& patterns = asks_value ? kind.ask_value : kind.ask_person;
   const std::string_view pattern = patterns[draw(random, patterns.size())];
   if (asks_value) return {text, filled(pattern, fact.person), fact.value};
   return {text, filled(pattern, fact.value), fact.person};
 }
 
-/// Whether the text has the word or words once.
+/// Whether the words occur exactly once in the text.
 bool occurs_once(const std::string& text, const std::string& words) {
   const size_t first = text.find(words);
   return first != text.npos && text.find(words, first + 1) == text.npos;
 }
 
-/// Adds questions about a text that is not in `known`, and adds it there.
+/// Draws a text that is not in `known`, adds it there, and adds questions about it to `questions`.
 void add_text(const Lexicon& lexicon, RandomStream& random, std::set<std::string>& known,
               std::vector<FactQuestion>& questions) {
   std::vector<Fact> asked;
@@ -207,8 +207,8 @@ Questions make_questions(const QuestionOptions& options) {
   for (const auto& [name, count] : {std::pair("validation", options.valid), std::pair("test", options.test)})
     require(count >= 0, "the number of {} texts is {}; it must be at least 0", name, count);
   const int64_t texts = int64_t{options.train} + options.valid + options.test;
-  require(texts <= most_question_texts, "{} texts are too many; at most {} can be generated", texts,
-          most_question_texts);
+  require(texts <= max_question_texts, "{} texts are too many; at most {} can be generated", texts,
+          max_question_texts);
   RandomStream random(options.seed, 0);
   Lexicon all;
   all.people = names_with(name_endings, random);

@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
-/// Texts that state facts about several people, and questions about them. What is asked of one person the text
-/// also says of another, so that the answer depends on the question.
+/// Texts that state facts about several people, and questions about them. For each question the text has the
+/// same kind of fact about another person, so that the answer depends on the question.
 namespace sixfold::demo {
 
-/// "Karo lives in Mirdale, owns a red boat and ..." "Where does Karo live?" "Mirdale". A text has its answer
-/// once.
+/// "Karo lives in Mirdale, owns a red boat and ..." "Where does Karo live?" "Mirdale". The answer occurs
+/// exactly once in the text.
 struct FactQuestion {
   std::string text, question, answer;
 };
@@ -27,11 +27,11 @@ struct Questions {
 };
 
 /// The maximum number of texts of the three parts together.
-constexpr int most_question_texts = 200'000;
+constexpr int max_question_texts = 200'000;
 
 /// Generates texts with questions; they depend only on the options. No text occurs
 /// twice: those of `test` and `valid` are not in `train`. Throws an input error for negative counts, no
-/// training texts, or more than `most_question_texts`.
+/// training texts, or more than `max_question_texts`.
 Questions make_questions(const QuestionOptions& options);
 
 }  // namespace sixfold::demo

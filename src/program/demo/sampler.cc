@@ -6,7 +6,7 @@
 namespace sixfold::demo {
 namespace {
 
-constexpr int fewest_words = 4, most_words = 14;
+constexpr int min_words = 4, max_words = 14;
 
 bool says(const NounPhrase& phrase, std::string_view determiner) {
   return phrase.determiner && phrase.determiner->english == determiner;
@@ -20,8 +20,8 @@ std::vector<const NounPhrase*> noun_phrases(const Clause& clause) {
   return phrases;
 }
 
-/// Whether subject and object clash: "I see us", or German "sie" for both. Such sentences are correct but
-/// unusual.
+/// Whether the pronouns of subject and object do not go together: "I see us", or German "sie" for both. Such
+/// sentences are correct but unusual.
 bool clash(const Pronoun& subject, const Pronoun& other) {
   return (subject.first_person && other.first_person) || std::string_view(subject.german[0]) == other.german[0];
 }
@@ -70,7 +70,7 @@ bool natural(const Sentence& sentence) {
       sentence.question && !sentence.question_word && subject && subject->agreement == Agreement::i;
   if (asks_oneself || noun_twice(phrases)) return false;
   const auto words = std::ssize(english(sentence).words());
-  return words >= fewest_words && words <= most_words;
+  return words >= min_words && words <= max_words;
 }
 
 unsigned kinds_of(const Noun& noun) { return noun.kind; }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int failure = 1, usage = 2;
 
-/// Ends all processes because of a failure of this one.
+/// Ends all processes because this one has failed.
 int end_with(Processes& processes, const std::string& what, int status) {
   if (processes.report(what, status))
     std::cerr << "error: " << (processes.is_root() ? "" : processes.name(processes.rank()) + ": ") << what
@@ -30,15 +30,15 @@ int end_with(Processes& processes, const std::string& what, int status) {
   return status;
 }
 
-/// Writes the warnings of other processes that this one, the root, had not.
-void tell_warnings(Processes& processes) {
-  const std::vector<std::string> own = kept_warnings();
-  std::set<std::string> told(own.begin(), own.end());
-  const std::vector<std::string> all = processes.gather_at_root(join(own, "\n"));
+/// On the root, logs the warnings that only other processes had.
+void log_warnings_of_others(Processes& processes) {
+  const std::vector<std::string> own_warnings = kept_warnings();
+  std::set<std::string> logged(own_warnings.begin(), own_warnings.end());
+  const std::vector<std::string> all = processes.gather_at_root(join(own_warnings, "\n"));
   for (size_t rank = 1; rank < all.size(); ++rank) {
     std::istringstream lines(all[rank]);
     for (std::string line; std::getline(lines, line);)
-      if (told.insert(line).second) log_warning("{}: {}", processes.name(static_cast<int>(rank)), line);
+      if (logged.insert(line).second) log_warning("{}: {}", processes.name(static_cast<int>(rank)), line);
   }
 }
 
@@ -54,15 +54,16 @@ int run(Processes& processes, const std::string& command, const std::function<in
   try {
     check_agreement(processes, {{"command", command}});
     const int status = work(processes);
-    tell_warnings(processes);
+    log_warnings_of_others(processes);
     processes.close();
     return status;
   } catch (const Cancelled&) {
     return end_by_signal(processes);
   } catch (const ProcessFailure& error) {
-    if (note_interrupts() != 0) return end_by_signal(processes);  // as the others that the launcher told
+    if (note_interrupts() != 0)
+      return end_by_signal(processes);  // like the other processes, to which the launcher passes signals
     if (error.rank() == processes.rank()) return end_with(processes, error.what(), failure);
-    processes.close();  // the process that failed says why
+    processes.close();  // the process that failed prints the reason
     return error.status();
   } catch (const Error& error) {
     return end_with(processes, error.what(), error.fault() == Fault::input ? usage : failure);
@@ -91,10 +92,10 @@ void require_one_process(const std::string& command) {
           counted(launched_processes(), "process", "processes"), command);
 }
 
-bool speaks_for_all() { return launched_rank() <= 0; }
+bool reports_common_errors() { return launched_rank() <= 0; }
 
-std::string let_root_speak() {
-  if (speaks_for_all()) return "";
+std::string error_prefix_after_root() {
+  if (reports_common_errors()) return "";
   std::this_thread::sleep_for(std::chrono::seconds(3));
   return fmt::format("process {}: ", launched_rank());
 }

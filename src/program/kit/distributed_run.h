@@ -6,21 +6,22 @@
 
 namespace sixfold::cli {
 
-/// Runs `work` on all processes that a launcher of MPI has started, or on the only one, and returns its exit
-/// status. Only the root writes progress and warnings to standard error; at the end it adds the warnings that
-/// only others had. If a process fails, all end: the error is printed once, with the process and its host. All
-/// must run the same command.
+/// Runs `work` on all processes that an MPI launcher has started, or on the only process, and returns the exit
+/// status. Only the root (rank 0) writes progress and warnings to standard error; at the end it also writes the
+/// warnings that only other processes had. If a process fails, all processes end, and the error is printed
+/// once, with the rank and the host. All processes must run the same command.
 int on_all_processes(const std::string& command, const std::function<int(Processes&)>& work);
 
-/// Throws an input error if several processes were started together for a command that is for one.
+/// Throws an input error if a launcher has started several processes for a command that runs on one process.
 void require_one_process(const std::string& command);
 
-/// Whether this process should print an error that all processes have, before they know each other.
-bool speaks_for_all();
+/// Whether this process should print errors that all processes have, before they are connected: it is the root,
+/// or the only process.
+bool reports_common_errors();
 
-/// The same for an error that ends the process: returns at once on the root. Other processes have three seconds
-/// to be ended by the launcher, because the root had the same error; else this returns "process 2: ", since it
-/// was not the same.
-std::string let_root_speak();
+/// Call this before an error that ends the process is printed; returns the prefix of its message. On the root
+/// returns an empty text at once. On other processes waits for three seconds, in which the launcher ends the
+/// process if the root had the same error; otherwise the error is not common, and the prefix is "process 2: ".
+std::string error_prefix_after_root();
 
 }  // namespace sixfold::cli

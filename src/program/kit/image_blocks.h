@@ -12,26 +12,26 @@ namespace sixfold::cli {
 
 using ImageBlocks = ItemBlocks<ImageReader::Item>;
 
-/// Returns the next images, not more than fit into memory well; none at the end of the input. An image that
-/// can't be read has an error.
+/// Returns the next images, limited so that they take little memory; none at the end of the input. An item
+/// whose image can't be read has an error.
 std::vector<ImageReader::Item> next_images(ImageReader& reader, ImageBlocks& blocks);
 
-/// Passes the images of an input on, some at a time and in order: `serve` gets those that can be read and
-/// returns a result for each; `write` gets all results, with the places of the images. The result of an image
-/// that can't be read has only its member `error`. Throws an input error if an image is the file `output`,
+/// Processes the images of an input in blocks and in order: `process` gets the images that can be read and
+/// returns a result for each; `write` gets the results of all images, with their places. The result of an image
+/// that can't be read has only the member `error`. Throws an input error if an image is the file `output`,
 /// before that is replaced.
 template <class Result>
-void serve_images(ImageReader& reader, const std::string& output,
-                  const std::function<std::vector<Result>(std::span<const Image> images)>& serve,
-                  const std::function<void(const Result& result, const std::string& place)>& write,
-                  const std::function<void()>& end_of_block) {
+void process_images(ImageReader& reader, const std::string& output,
+                    const std::function<std::vector<Result>(std::span<const Image> images)>& process,
+                    const std::function<void(const Result& result, const std::string& place)>& write,
+                    const std::function<void()>& end_of_block) {
   ImageBlocks blocks;
   for (std::vector<ImageReader::Item> items; !(items = next_images(reader, blocks)).empty(); end_of_block()) {
     std::vector<Image> images;
     for (const ImageReader::Item& item : items) require_output_file(output, {item.file});
     for (ImageReader::Item& item : items)
       if (!item.error) images.push_back(std::move(item.image));
-    const std::vector<Result> results = serve(images);
+    const std::vector<Result> results = process(images);
     auto next = results.begin();
     for (const ImageReader::Item& item : items) {
       Result failed;

@@ -11,10 +11,10 @@
 namespace sixfold::cli {
 namespace {
 
-std::atomic<int> noted{0};
+std::atomic<int> recorded_signal{0};
 
 extern "C" void on_signal(int signal) {
-  if (noted.exchange(signal) != 0) _exit(128 + signal);
+  if (recorded_signal.exchange(signal) != 0) _exit(128 + signal);
 }
 
 }  // namespace
@@ -26,27 +26,27 @@ const std::atomic<int>& note_interrupts() {
     if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;  // as under nohup
     std::signal(signal, on_signal);
   }
-  return noted;
+  return recorded_signal;
 }
 
 void check_interrupt() {
-  if (noted.load() != 0) throw Cancelled();
+  if (recorded_signal.load() != 0) throw Cancelled();
 }
 
 StopOnInterrupt::StopOnInterrupt() {
   note_interrupts();
   const auto watch = [this](const std::stop_token& ended) {
-    while (!ended.stop_requested() && noted.load() == 0)
+    while (!ended.stop_requested() && recorded_signal.load() == 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (noted.load() != 0) stop_.request_stop();
+    if (recorded_signal.load() != 0) stop_.request_stop();
   };
   try {
-    watch_ = std::jthread(watch);
+    watcher_ = std::jthread(watch);
   } catch (const std::system_error&) {
-    // Signals are then noticed between lines only.
+    // Without the thread, signals are noticed only by `check_interrupt`.
   }
 }
 
-int interrupt_status() { return 128 + noted.load(); }
+int interrupt_status() { return 128 + recorded_signal.load(); }
 
 }  // namespace sixfold::cli

@@ -14,7 +14,7 @@ const std::atomic<int>& note_interrupts();
 /// Throws `Cancelled` if a signal was recorded, so that no incomplete files are left.
 void check_interrupt();
 
-/// Requests a stop soon after a signal was recorded: for work that asks a stop token, and not
+/// Requests stop soon after a signal was recorded, for work that is cancelled by a stop token rather than by
 /// `check_interrupt`. The constructor calls `note_interrupts`.
 class StopOnInterrupt {
  public:
@@ -23,7 +23,7 @@ class StopOnInterrupt {
 
  private:
   std::stop_source stop_;
-  std::jthread watch_;  // none if the system refuses to start a thread
+  std::jthread watcher_;  // not running if the system can't start a thread
 };
 
 /// The exit status for the recorded signal: 128 + its number.

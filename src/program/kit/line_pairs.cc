@@ -14,10 +14,10 @@ LinePairs::LinePairs(const std::string& first, const std::string& second, Invali
       first_(readable_path(first)),
       second_(readable_path(second)) {}
 
-bool LinePairs::next(size_t most, std::vector<std::string>& firsts, std::vector<std::string>& seconds) {
+bool LinePairs::next(size_t max_pairs, std::vector<std::string>& firsts, std::vector<std::string>& seconds) {
   firsts.clear(), seconds.clear();
   std::string first, second;
-  for (size_t bytes = 0; firsts.size() < most && bytes < most_bytes_at_once;) {
+  for (size_t bytes = 0; firsts.size() < max_pairs && bytes < max_bytes_at_once;) {
     const bool has_first = next_line(first_, first), has_second = next_line(second_, second);
     require(has_first == has_second,
             "{} ends after line {}, but {} does not; line n of one file must {} line n of the other",

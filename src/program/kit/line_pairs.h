@@ -7,17 +7,17 @@
 
 namespace sixfold::cli {
 
-/// The lines of two files, in pairs and made valid (`make_valid`).
+/// Reads two files in pairs of lines, which are made valid UTF-8 (`make_valid`).
 class LinePairs {
  public:
-  /// Files to read, or "-" for standard input, which only one of them may be. `relation` is of a line of the
-  /// second file to that of the first, for messages: "be the translation of". Throws as `LineReader`.
+  /// `first`, `second`: files, one of which may be "-" for standard input. `relation` says in messages what a
+  /// line of the second file must be for that of the first, as in "be the translation of". Throws as
+  /// `LineReader`.
   LinePairs(const std::string& first, const std::string& second, InvalidUtf8 invalid, std::string relation);
 
-  /// Reads the next pairs, at most `most` or of `most_bytes_at_once`, in place of those that the lists have.
-  /// Returns whether there are any.
-  /// Throws an input error if only one of the files has ended.
-  bool next(size_t most, std::vector<std::string>& firsts, std::vector<std::string>& seconds);
+  /// Replaces the contents of the lists by the next pairs, up to `max_pairs` or `max_bytes_at_once`. Returns
+  /// whether there are any. Throws an input error if only one of the files has ended.
+  bool next(size_t max_pairs, std::vector<std::string>& firsts, std::vector<std::string>& seconds);
 
  private:
   const std::string first_name_, second_name_;

@@ -10,13 +10,13 @@
 
 namespace sixfold::cli {
 
-ModelFolder open_model_folder(const std::string& folder) {
+ModelFolder load_model_folder(const std::string& folder) {
   const ModelConfig config = load_model_config(folder);
   return {config, load_bound_tokenizers(folder, config)};
 }
 
-ModelFolder open_text_model(const std::string& folder) {
-  ModelFolder opened = open_model_folder(folder);
+ModelFolder load_text_model(const std::string& folder) {
+  ModelFolder opened = load_model_folder(folder);
   require(opened.tokenizers.source != nullptr, "{}: has no tokenizer", folder);
   return opened;
 }
@@ -37,7 +37,7 @@ bool GenerationOverrides::has(std::string_view name) const {
   return std::ranges::any_of(given_.children, [&](const auto& setting) { return setting.first == name; });
 }
 
-std::optional<GenerationConfig> GenerationOverrides::over(const GenerationConfig& of_model) const {
+std::optional<GenerationConfig> GenerationOverrides::apply_to(const GenerationConfig& of_model) const {
   if (given_.children.empty()) return {};
   GenerationConfig settings = of_model;
   read_options(given_, settings);

@@ -15,27 +15,29 @@ struct ModelFolder {
   Tokenizers tokenizers;
 };
 
-/// Throws an input error if the folder is not a model, or if the hashes of its tokenizers do not match its
-/// config.
-ModelFolder open_model_folder(const std::string& folder);
-/// The same of a model with tokenizers. Throws an input error if it has none, as a classifier of images.
-ModelFolder open_text_model(const std::string& folder);
+/// Loads the config and the tokenizers of a model. Throws an input error if the folder is not a model folder,
+/// or if the hashes of the tokenizers do not match the config.
+ModelFolder load_model_folder(const std::string& folder);
+/// The same, but throws an input error if the model has no tokenizers, as a classifier of images.
+ModelFolder load_text_model(const std::string& folder);
 
 /// Adds the argument MODEL.
 void add_model_argument(CLI::App& command, std::string& folder);
 
-/// Adds --threads; 0, the default: all that are available. More than these are not used, with a warning.
+/// Adds --threads. 0, the default, stands for all available threads; a larger number is reduced to these, with
+/// a warning.
 void add_threads_option(CLI::App& command, int& threads);
-/// The generation settings of a command, in place of those that are stored with a model. It outlives the
+
+/// Options of a command that override the generation settings stored with a model. The object must outlive the
 /// command.
 class GenerationOverrides {
  public:
   /// Adds --length-penalty, --min-length and so on.
   void add_options(CLI::App& command);
-  /// Whether a setting was given.
+  /// Whether a setting was given on the command line.
   bool has(std::string_view name) const;
-  /// The settings of a model with those that were given; nothing if none was given.
-  std::optional<GenerationConfig> over(const GenerationConfig& of_model) const;
+  /// The settings of a model, overridden by those that were given; nothing if none was given.
+  std::optional<GenerationConfig> apply_to(const GenerationConfig& of_model) const;
 
  private:
   GenerationConfig values_;

@@ -26,7 +26,7 @@ class Commands {
   std::array<std::vector<AddCommand>, help + 1> groups_;
 };
 
-/// What a task adds to the program: a row of its table.
+/// What a task adds to the program: a row of the table of tasks (src/program/tables.cc).
 struct TaskProgram {
   std::string_view name;  ///< of the task
   void (*add_commands)(Commands& commands);

@@ -21,14 +21,15 @@
 namespace sixfold::cli {
 namespace {
 
-/// Whether the reader of standard output has closed it. std::cout does not keep the reason of a failed write.
-bool reader_has_gone() {
+/// Whether the reader of standard output has closed the pipe. std::cout does not keep the reason of a failed
+/// write.
+bool stdout_is_closed() {
   pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
 [[noreturn]] void throw_output_error(int reason) {
-  if (reader_has_gone()) throw std::system_error(EPIPE, std::generic_category(), "standard output");
+  if (stdout_is_closed()) throw std::system_error(EPIPE, std::generic_category(), "standard output");
   throw_environment_error("can't write to standard output: {}",
                           reason ? std::strerror(reason) : "some of the output was lost");
 }
@@ -90,7 +91,7 @@ bool next_line(LineReader& reader, std::string& line) {
   return reader.next(line);
 }
 
-std::vector<std::string> LineBlocks::next(size_t most) {
+std::vector<std::string> LineBlocks::next(size_t max_lines) {
   size_t bytes = 0;
   const auto read = [&](std::string& line) {
     if (!reader_.next(line)) return false;
@@ -99,7 +100,7 @@ std::vector<std::string> LineBlocks::next(size_t most) {
     return true;
   };
   return blocks_.next(reader_, read, [&](const std::vector<std::string>& lines) {
-    return lines.size() >= most || bytes >= most_bytes_at_once;
+    return lines.size() >= max_lines || bytes >= max_bytes_at_once;
   });
 }
 
@@ -118,9 +119,9 @@ class TextOutput::Gzip {
 
   /// Compresses the text and, if `last`, ends the member.
   void write(std::string_view text, bool last, AtomicFile& file) {
-    constexpr size_t most = 1 << 30;  // zlib counts in 32 bits
+    constexpr size_t max_part = 1 << 30;  // zlib counts in 32 bits
     do {
-      const std::string_view part = text.substr(0, most);
+      const std::string_view part = text.substr(0, max_part);
       text.remove_prefix(part.size());
       deflate_part(part, last && text.empty(), file);
     } while (!text.empty());
@@ -178,8 +179,8 @@ void TextOutput::close() {
 void flush_standard_output() {
   errno = 0;
   std::cout.flush();
-  const bool whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
-  if (!whole) throw_output_error(errno);
+  const bool succeeded = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  if (!succeeded) throw_output_error(errno);
 }
 
 void print_and_exit(const std::string& text) {

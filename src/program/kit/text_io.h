@@ -35,24 +35,25 @@ void add_invalid_utf8_option(CLI::App& command, InvalidUtf8& invalid);
 std::string readable_path(const std::string& path);
 /// The name for messages and reports.
 std::string text_name(const std::string& path);
-/// Throws an input error that names both files unless they have as many lines, of which line n of one belongs
-/// to line n of the other.
+/// Throws an input error that names both files if they do not have the same number of lines.
 void require_equal_lines(const std::string& path, size_t lines, const std::string& other, size_t other_lines);
-/// Text as a cell of a Markdown table: one line, without bars.
+/// Text as a cell of a Markdown table: on one line, with special characters escaped.
 std::string markdown_cell(const std::string& text);
 
-/// `LineReader::next`, but a recorded interrupt ends it, even while it waits for input (`check_interrupt`).
+/// `LineReader::next`, but throws `Cancelled` after an interrupt, even while it waits for input
+/// (`check_interrupt`).
 bool next_line(LineReader& reader, std::string& line);
-/// What commands read before they use a model, so that long lines take little memory; the last line counts
-/// whole.
-inline constexpr size_t most_bytes_at_once = 1 << 20;
-/// Collects what an input has for a command to serve at once: the items that are there already, or the next
-/// one as soon as it comes. An error of the input is kept until the items before it are served.
+/// The amount of text that commands read before they pass it to a model, so that long lines take little memory.
+/// The line that exceeds the limit is still included.
+inline constexpr size_t max_bytes_at_once = 1 << 20;
+/// Collects items of an input in blocks: all items that are available without waiting, or else the next one as
+/// soon as it arrives. An error of the input is thrown only after the items before it have been returned.
 template <class Item>
 class ItemBlocks {
  public:
-  /// Returns the next items; none at the end. `next` reads one, and returns whether there was one; `full` says
-  /// whether there are enough. A recorded interrupt ends it, even while it waits (`check_interrupt`).
+  /// Returns the next block; empty at the end. `next` reads an item, and returns whether there was one; `full`
+  /// returns whether the block is complete. Throws `Cancelled` after an interrupt, even while it waits
+  /// (`check_interrupt`).
   template <class Reader>
   std::vector<Item> next(Reader& reader, const std::function<bool(Item& item)>& next,
                          const std::function<bool(const std::vector<Item>& items)>& full) {
@@ -80,13 +81,13 @@ class ItemBlocks {
   std::exception_ptr error_;
 };
 
-/// The lines of a text, some at a time and made valid (`make_valid`).
+/// Reads the lines of a text in blocks; the lines are made valid UTF-8 (`make_valid`).
 class LineBlocks {
  public:
   /// Throws as `LineReader`.
   LineBlocks(const std::string& path, InvalidUtf8 invalid) : reader_(path), invalid_(invalid) {}
-  /// Returns the next lines, at most `most` or of `most_bytes_at_once`; none at the end.
-  std::vector<std::string> next(size_t most);
+  /// Returns the next lines, up to `max_lines` or `max_bytes_at_once`; none at the end.
+  std::vector<std::string> next(size_t max_lines);
 
  private:
   LineReader reader_;
@@ -116,7 +117,7 @@ class TextOutput {
   void write_line(std::string text);
   /// Flushes standard output. Has no effect on a file before `close`.
   void flush();
-  /// Call once, last. Without it a file does not appear.
+  /// Completes the output. Must be called once, at the end; without it the file does not appear.
   void close();
 
  private:

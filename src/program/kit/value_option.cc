@@ -9,36 +9,37 @@
 namespace sixfold::cli {
 namespace {
 
-/// What was given of an option, as a value of a config.
-OptionNode given(const std::vector<std::string>& texts, bool is_text_list) {
+/// The arguments of an option as a value of a config.
+OptionNode node_of_arguments(const std::vector<std::string>& texts, bool is_text_list) {
   if (!is_text_list) return {.kind = OptionNode::Kind::assigned, .text = join(texts, ",")};
   OptionNode list{.kind = OptionNode::Kind::list};
   for (const std::string& text : texts) list.children.emplace_back("", node_of(text));
   return list;
 }
 
-/// The text of an option, with the numbers that it may be if they have two bounds.
+/// The help of an option, with its range if that has two bounds.
 std::string with_range(const std::string& help, const Range& range) {
   if (!std::isfinite(range.low) || !std::isfinite(range.high)) return help;
   const size_t place = help.ends_with("]") ? help.rfind(" [") : help.size();
   return fmt::format("{}; {}{}", help.substr(0, place), range.describe(), help.substr(place));
 }
 
-/// Adds an option. `took`, if any, is told what was given; the default is then unknown.
+/// Adds an option. `on_value`, if it is not empty, is called with the given value; the option then shows no
+/// default.
 CLI::Option* add_checked_option(CLI::App& command, const std::string& flags, OptionValue value,
                                 const std::string& help, const Range& range,
-                                const std::function<void(const OptionNode&)>& took) {
+                                const std::function<void(const OptionNode&)>& on_value) {
   const bool is_text_list = value.is_list() && value.type_name() == text_type_name;
   const std::string key = flags.substr(flags.rfind(',') + 1);
   const auto read = [=](const std::vector<std::string>& texts) {
-    OptionNode node = given(texts, is_text_list);
+    OptionNode node = node_of_arguments(texts, is_text_list);
     node.where = key;
     try {
-      value.read(OptionSource{given(texts, is_text_list), "", range});
+      value.read(OptionSource{node_of_arguments(texts, is_text_list), "", range});
     } catch (const Error& error) {
       throw CLI::ValidationError(key, error.what());
     }
-    if (took) took(node);
+    if (on_value) on_value(node);
     return true;
   };
   CLI::Option* option = command.add_option(flags, read, with_range(help, range))->type_name(value.type_name());
@@ -46,7 +47,7 @@ CLI::Option* add_checked_option(CLI::App& command, const std::string& flags, Opt
     option->expected(1, CLI::detail::expected_max_vector_size)
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  if (const OptionNode node = value.node(); !took && node.kind != OptionNode::Kind::null) {
+  if (const OptionNode node = value.node(); !on_value && node.kind != OptionNode::Kind::null) {
     std::vector<std::string> parts;
     for (const OptionNode& element : list_elements({node, key, {}})) parts.push_back(element.text);
     option->default_function([text = join(parts, ",")] { return text; });
@@ -71,11 +72,11 @@ class FieldAdder final : public OptionVisitor {
       return false;
     std::string flags = "--" + choice_.prefix + std::string(name);
     std::ranges::replace(flags, '_', '-');
-    for (const auto& [field, own] : choice_.flags)
-      if (field == name) flags = own;
+    for (const auto& [field, other_flags] : choice_.flags)
+      if (field == name) flags = other_flags;
     Range allowed = range;
-    for (const auto& [field, own] : choice_.ranges)
-      if (field == name) allowed = own;
+    for (const auto& [field, other_range] : choice_.ranges)
+      if (field == name) allowed = other_range;
     if (choice_.switches && value.type_name() == "BOOL") {
       const auto set = [value] { value.read(OptionSource{node_of(true), "", {}}); };
       command_.add_flag_callback(flags, set, std::string(help));
@@ -94,7 +95,7 @@ class FieldAdder final : public OptionVisitor {
 
   CLI::App& command_;
   const FieldChoice& choice_;
-  OptionNode* given_;  // null: the values themselves are the options
+  OptionNode* given_;  // null: options set the fields directly
 };
 
 }  // namespace

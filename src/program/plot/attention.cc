@@ -21,8 +21,8 @@ constexpr double scale_width = 140, scale_height = 10;
 constexpr double longest_title = 640;
 constexpr std::string_view mean_name = "mean of heads";
 
-/// The strength of the colour of a weight. It is not proportional, so that small weights are visible. The scale
-/// below the maps shows the same curve.
+/// The opacity of the colour of a weight. It is not proportional to the weight, so that small weights are
+/// visible. The scale below the maps has the same opacities.
 double strength(double weight) { return std::min(1.0, std::pow(weight, 0.7)); }
 
 /// Sizes and positions, all in pixels.
@@ -43,7 +43,7 @@ struct Layout {
     return margin + title_size + 14 + heading + (panel / columns) * (heading + panel_height + gap);
   }
   double bottom() const { return top(panels - 1) + panel_height; }
-  /// The last column's source labels lean out to the right.
+  /// The slanted source labels of the last column extend to the right of its panel.
   double grid_width() const {
     double lean = std::max(0.0, source_reach * flat - cell / 2);
     return left(columns - 1) + std::max(panel_width + lean, name_width) + margin;

@@ -13,15 +13,15 @@
 namespace sixfold {
 namespace {
 
-constexpr double margin = 20, gap = 36, between = 130, step = 17;
+constexpr double margin = 20, gap = 36, line_area = 130, step = 17;
 constexpr double title_size = 15, label_size = 12, note_size = 11, longest_label = 150;
 constexpr double name_width = 74, name_height = 15;  // of the name of a head
 constexpr int panels_in_row = 4;
 constexpr std::string_view line_colours[] = {"line0", "line1", "line2", "line3", "line4", "line5"};
 constexpr std::string_view area_colours[] = {"area0", "area1", "area2", "area3", "area4", "area5"};
-constexpr float least_weight = 0.02f;  // a line would not be seen
+constexpr float min_weight = 0.02f;  // lines of smaller weights would be invisible
 
-/// A token without the marks that tokenizers give to the beginning or the end of a word.
+/// A token without the marks of tokenizers for spaces and word continuations.
 std::string_view without_marks(std::string_view token) {
   for (const std::string_view mark : {"▁", "Ġ", "##"})
     if (token.size() > mark.size() && token.starts_with(mark)) token.remove_prefix(mark.size());
@@ -64,14 +64,14 @@ std::string attention_lines_svg(const AttentionMap& map, const AttentionLines& l
   check_attention(map);
   const std::vector<int> heads = chosen_heads(map, lines.heads);
   const std::vector<size_t> rows = chosen_rows(map, lines.token);
-  std::vector<std::vector<int>> panels;  // their heads
+  std::vector<std::vector<int>> panels;  // the heads of each panel
   if (lines.token.empty())
     for (const int head : heads) panels.push_back({head});
   else
     panels.push_back(heads);
 
   const double left_width = widest(map.target), right_width = widest(map.source);
-  const double panel_width = left_width + between + right_width + 12;
+  const double panel_width = left_width + line_area + right_width + 12;
   const auto names_in_line = static_cast<size_t>(std::max(1.0, panel_width / name_width));
   const double heading = name_height * static_cast<double>((panels.front().size() - 1) / names_in_line + 1) + 8;
   const double panel_height =
@@ -87,7 +87,7 @@ std::string attention_lines_svg(const AttentionMap& map, const AttentionLines& l
   for (int i = 0; i < count; ++i) {
     const double left = margin + (i % columns) * (panel_width + gap) + left_width;
     const double top = top_of_panels + (i / columns) * (panel_height + gap);
-    const double right = left + 12 + between;
+    const double right = left + 12 + line_area;
     const auto middle = [&](size_t place) { return top + heading + step * (static_cast<double>(place) + 0.5); };
     const std::vector<int>& shown = panels[static_cast<size_t>(i)];
     for (size_t k = 0; k < shown.size(); ++k) {
@@ -101,7 +101,7 @@ std::string attention_lines_svg(const AttentionMap& map, const AttentionLines& l
         for (size_t column = 0; column < map.source.size(); ++column) {
           const size_t at = (static_cast<size_t>(shown[k]) * map.target.size() + row) * map.source.size();
           const float weight = map.weights[at + column];
-          if (weight < least_weight) continue;
+          if (weight < min_weight) continue;
           const Point ends[] = {{left + 6, middle(row)}, {right - 6, middle(column)}};
           svg.polyline(
               ends, {.css = line_colours[k % 6], .width = 2, .strength = std::min(1.0f, weight)},

@@ -7,7 +7,7 @@
 
 namespace sixfold {
 
-/// The values that an axis is to show.
+/// The range of the values of an axis.
 struct AxisRange {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   void add(double value) {
@@ -28,19 +28,19 @@ class Axis {
     const double at = log_ ? std::log10(value) : value;
     return begin_ + (at - range_.low) / (range_.high - range_.low) * (end_ - begin_);
   }
-  /// About so many round numbers in the range; of a range of one value, that value alone.
-  std::vector<double> marks(int wanted) const;
+  /// About `count` round numbers in the range; if the range is a single value, only that value.
+  std::vector<double> marks(int count) const;
 
  private:
   AxisRange range_;
   bool log_;
   double begin_, end_;
-  std::optional<double> only_;  ///< the only value that there is
+  std::optional<double> single_value_;  ///< set if the range is a single value
 };
 
-/// Round numbers within [low, high] that divide it into about `wanted` parts.
-std::vector<double> ticks(double low, double high, int wanted);
-/// The numbers of an axis as text, "0.001", "1e-05", "12k" or "3M", with as many digits as tell them apart.
+/// Round numbers within [low, high] that divide it into about `parts` parts.
+std::vector<double> ticks(double low, double high, int parts);
+/// The numbers of an axis as text, "0.001", "1e-05", "12k" or "3M", with enough digits to distinguish them.
 std::vector<std::string> tick_texts(const std::vector<double>& values);
 
 }  // namespace sixfold

@@ -37,7 +37,7 @@ void check(const std::vector<Chart>& charts) {
 
 using Segment = std::array<double, 4>;  ///< x and y of both ends
 
-/// Which series have a piece of their line in common.
+/// Finds the line segments that several series have in common.
 class SharedSegments {
  public:
   explicit SharedSegments(const std::vector<Series>& series) {
@@ -45,7 +45,7 @@ class SharedSegments {
       for (size_t k = 1; !series[i].steps && k < series[i].y.size(); ++k)
         if (const auto at = segment(series[i], k)) users_[*at].push_back(i);
   }
-  /// The series through points k - 1 and k of one of them, in order.
+  /// The indices of all series that have the segment from point k - 1 to point k of `series`, in order.
   const std::vector<size_t>& of(const Series& series, size_t k) const {
     static const std::vector<size_t> none;
     const auto at = segment(series, k);
@@ -56,7 +56,7 @@ class SharedSegments {
   }
 
  private:
-  /// NaN has no place in a map.
+  /// Nothing if a coordinate is NaN, which can't be the key of a map.
   static std::optional<Segment> segment(const Series& s, size_t k) {
     const Segment at{s.x[k - 1], s.y[k - 1], s.x[k], s.y[k]};
     const bool finite = std::ranges::all_of(at, [](double value) { return std::isfinite(value); });
@@ -71,7 +71,8 @@ bool all_same(const std::vector<Series>& all) {
   return std::ranges::all_of(all, [&](const Series& series) { return same_curve(series, all[0]); });
 }
 
-/// The name in a legend. It says whether the curve is that of an earlier series, unless all are.
+/// The name of a series in the legend. It mentions an earlier series with the same curve, unless all curves are
+/// the same.
 std::string legend_name(const std::vector<Series>& all, size_t index) {
   const Series& series = all[index];
   std::vector<std::string> notes;
@@ -82,12 +83,12 @@ std::string legend_name(const std::vector<Series>& all, size_t index) {
   return notes.empty() ? series.name : fmt::format("{} ({})", series.name, join(notes, "; "));
 }
 
-/// The positions of the names in a legend, in rows as wide as the chart, and the number of rows.
+/// The names in a legend and their positions, in rows that are as wide as the chart.
 struct Legend {
   std::vector<Point> places;
   std::vector<std::string> names, full_names;
   int rows = 0;
-  std::string explanation;  ///< of alternating colours, in the last row; empty: there are none
+  std::string explanation;  ///< explains alternating colours in the last row; empty: there are none
 };
 
 Legend legend_of(const Chart& chart) {
@@ -153,9 +154,9 @@ class ChartDrawer {
     if (!horizontal) {  // a margin above and below
       if (range.low == range.high) return range;
       if (logarithmic) return {range.low / 1.05, range.high * 1.05};
-      const double air = 0.04 * (range.high - range.low);
-      range.low = range.low >= 0 ? std::max(0.0, range.low - air) : range.low - air;
-      range.high += air;
+      const double padding = 0.04 * (range.high - range.low);
+      range.low = range.low >= 0 ? std::max(0.0, range.low - padding) : range.low - padding;
+      range.high += padding;
     }
     return range;
   }
@@ -194,8 +195,9 @@ class ChartDrawer {
       svg_.polyline(line, {"grid", 1});
       const std::string& name = column_names[i];
       const double half = text_width(name, label_size) / 2;
-      const double middle = std::min(x, plot_.x + plot_.width + margin - half);  // it is not cut off
-      if (middle - half < free_from) continue;                                   // nor touches the previous one
+      const double middle =
+          std::min(x, plot_.x + plot_.width + margin - half);  // not cut off at the right edge
+      if (middle - half < free_from) continue;                 // not touching the previous number
       svg_.text(middle, bottom + label_size + 5, name,
                 {.size = label_size, .anchor = Anchor::middle, .css = "muted"});
       free_from = middle + half + 6;
@@ -206,8 +208,8 @@ class ChartDrawer {
               {.size = label_size, .anchor = Anchor::middle, .rotate = -90});
   }
 
-  /// A single value, which a line can't show; a ring for a curve that is not solid. The points of later series
-  /// at the same place are smaller, so that all are seen.
+  /// Draws a point that has no neighbours, for which there is no line; as a ring if the line of the series is
+  /// dashed. Points of later series at the same position are smaller, so that all are visible.
   void draw_point(size_t place, const Series& series) {
     const Point at{x_.place(series.x[place]), y_.place(series.y[place])};
     const auto later = static_cast<size_t>(&series - chart_.series.data()) + 1;
@@ -226,7 +228,7 @@ class ChartDrawer {
     return i < series.y.size() && x_.shows(series.x[i]) && y_.shows(series.y[i]);
   }
 
-  /// Draws the line in pieces that the same series share: what several share shows their colours by turns.
+  /// Draws the line in pieces. A piece that several series have in common is dashed in alternating colours.
   void draw_curve(const Series& series) {
     const auto index = static_cast<size_t>(&series - chart_.series.data());
     const std::string css = line_class(series);

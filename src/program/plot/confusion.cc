@@ -19,7 +19,7 @@ double longest(const std::vector<std::string>& labels) {
   return std::min(width, longest_label);
 }
 
-/// The width of a column, in which all counts fit.
+/// The width of a column, which is wide enough for all counts.
 double column_width(const ConfusionMap& map) {
   const int64_t largest = *std::ranges::max_element(map.counts);
   return std::max(height, text_width(fmt::format("{}", largest), label_size) + 10);

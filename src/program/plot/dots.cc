@@ -14,7 +14,7 @@ namespace {
 
 constexpr double margin = 20, gap = 26;
 constexpr double label_size = 11;
-constexpr double most_name_width = 260, plot_width = 170, least_value_width = 62, most_value_width = 150,
+constexpr double max_name_width = 260, plot_width = 170, min_value_width = 62, max_value_width = 150,
                  row_height = 22, axis_height = 24;
 
 void check(const std::vector<std::string>& names, const std::vector<DotPanel>& panels) {
@@ -39,19 +39,19 @@ std::string text_of(const DotPanel& panel, size_t index) {
   return panel.texts.empty() ? fmt::format("{:.{}f}", panel.values[index], panel.digits) : panel.texts[index];
 }
 
-/// The width of the texts beside the dots, with a gap.
+/// The width of the texts beside the dots, including a gap.
 double value_width(const DotPanel& panel) {
-  double width = least_value_width;
+  double width = min_value_width;
   for (size_t i = 0; i < panel.values.size(); ++i)
     if (std::isfinite(panel.values[i])) width = std::max(width, text_width(text_of(panel, i), label_size) + 8);
-  return std::min(width, most_value_width);
+  return std::min(width, max_value_width);
 }
 
-/// The range of a panel's values, with some air on both sides, but not beyond zero. A value that all share lies
-/// in the middle, and is the only number of the axis.
+/// The range of a panel's values, with some padding on both sides, but not beyond zero. If all values are the
+/// same, the value is in the middle, and is the only number on the axis.
 struct Scale {
   double low = 0, high = 1;
-  std::optional<double> only;
+  std::optional<double> single_value;
 
   explicit Scale(const DotPanel& panel) {
     std::vector<double> finite;
@@ -63,13 +63,13 @@ struct Scale {
     low = *std::ranges::min_element(finite);
     high = *std::ranges::max_element(finite);
     const double extent = high - low;
-    if (extent == 0) only = low;
-    const double air = extent > 0 ? 0.08 * extent : low != 0 ? 0.1 * std::abs(low) : 1;
-    low = low >= 0 ? std::max(0.0, low - air) : low - air;
-    high = high <= 0 && low < 0 ? std::min(0.0, high + air) : high + air;
+    if (extent == 0) single_value = low;
+    const double padding = extent > 0 ? 0.08 * extent : low != 0 ? 0.1 * std::abs(low) : 1;
+    low = low >= 0 ? std::max(0.0, low - padding) : low - padding;
+    high = high <= 0 && low < 0 ? std::min(0.0, high + padding) : high + padding;
   }
   double place(double value) const { return (value - low) / (high - low); }
-  std::vector<double> marks() const { return only ? std::vector{*only} : ticks(low, high, 4); }
+  std::vector<double> marks() const { return single_value ? std::vector{*single_value} : ticks(low, high, 4); }
 };
 
 void draw_panel(Svg& svg, const DotPanel& panel, const std::vector<std::string>& names, double x, double top) {
@@ -82,7 +82,8 @@ void draw_panel(Svg& svg, const DotPanel& panel, const std::vector<std::string>&
   double free_from = x - 20;
   const std::vector<double> marks = scale.marks();
   const std::vector<std::string> texts =
-      scale.only ? std::vector{fmt::format("{:.{}f}", *scale.only, panel.digits)} : tick_texts(marks);
+      scale.single_value ? std::vector{fmt::format("{:.{}f}", *scale.single_value, panel.digits)}
+                         : tick_texts(marks);
   for (size_t i = 0; i < marks.size(); ++i) {
     const double at = x + plot_width * scale.place(marks[i]);
     const Point line[] = {{at, top}, {at, top + height}};
@@ -119,7 +120,7 @@ std::string dots_svg(const std::string& title, const std::vector<std::string>& n
   check(names, panels);
   double name_width = 0;
   for (const std::string& name : names)
-    name_width = std::max(name_width, text_width(elided(name, label_size, most_name_width), label_size));
+    name_width = std::max(name_width, text_width(elided(name, label_size, max_name_width), label_size));
   const double left = margin + name_width + gap / 2;
   double width = left - gap + margin;
   for (const DotPanel& panel : panels) width += plot_width + value_width(panel) + gap;
@@ -127,7 +128,7 @@ std::string dots_svg(const std::string& title, const std::vector<std::string>& n
   const double top = draw_title(svg, title, margin, margin, width - 2 * margin) + 44;
   for (size_t i = 0; i < names.size(); ++i) {
     const double y = top + row_height * (static_cast<double>(i) + 0.5);
-    svg.text(margin, y + label_size * 0.35, elided(names[i], label_size, most_name_width), {.size = label_size},
+    svg.text(margin, y + label_size * 0.35, elided(names[i], label_size, max_name_width), {.size = label_size},
              names[i]);
   }
   double x = left;

@@ -6,12 +6,12 @@
 
 namespace sixfold {
 
-/// One quantity of a `dots_svg`, with a value for each name; a value that is not finite is not drawn.
+/// A quantity in a picture by `dots_svg`, with a value for each name. Values that are not finite are not drawn.
 struct DotPanel {
   std::string title;  ///< with its unit
   std::vector<double> values;
   int digits = 1;  ///< after the decimal point of the values that are printed beside the dots
-  std::vector<double> deviations = {};  ///< drawn as a line to both sides of the dot; empty: none
+  std::vector<double> deviations = {};  ///< each is drawn as a line to both sides of the dot; empty: none
   std::vector<std::string> texts = {};  ///< printed instead of the values; empty: the values
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr double margin = 20, left_room = 62, top_room = 52, title_size = 15, label_size = 11;
 constexpr double scale_width = 180, scale_height = 10;
 
-/// The positions to number: about eight of `count`.
+/// The indices to number on an axis: about eight of `count`.
 std::vector<int64_t> numbered(int64_t count) {
   int64_t step = 1;
   for (const int64_t next : {2, 5, 10, 20, 25, 50, 100, 200, 500})

@@ -14,9 +14,9 @@ namespace {
 
 constexpr double margin = 20, gap = 18, longest_side = 144, label_size = 12, note_size = 11;
 constexpr double heading = 18;  // the token above its panel
-constexpr double veil = 0.88;   // its opacity where a token does not look at all
+constexpr double veil = 0.88;   // its opacity where the weight is 0
 
-/// The grid of patches, and the finer one of the places that all patches cover alike.
+/// The grid of patches, and a finer grid of places, each of which is either inside or outside of each patch.
 struct Grid {
   int rows, columns;  // of patches
   int side;           // of a place, in pixels
@@ -29,7 +29,7 @@ struct Grid {
         place_rows(((rows - 1) * map.stride + map.patch) / side),
         place_columns(((columns - 1) * map.stride + map.patch) / side) {}
 
-  /// The share of each place in the weights of one token.
+  /// Distributes the weights of one token over the places.
   std::vector<double> spread(std::span<const float> weights, const PatchMap& map) const {
     std::vector<double> shares(static_cast<size_t>(place_rows) * static_cast<size_t>(place_columns));
     const int across = map.patch / side, step = map.stride / side;
@@ -59,18 +59,19 @@ void check(const PatchMap& map) {
     require(weight >= 0 && weight <= 1 + rounding, "attention weight {} is not between 0 and 1", weight);
 }
 
-/// Veils a picture in the box where one token does not look.
+/// Covers a picture with a veil that shows the weights of one token.
 void draw_weights(Svg& svg, const PatchMap& map, const Box& box, size_t token) {
   const Grid grid(map);
   const auto patches = static_cast<size_t>(grid.rows * grid.columns);
   const std::vector<double> shares = grid.spread(std::span(map.weights).subspan(token * patches, patches), map);
-  const double most = std::max(*std::ranges::max_element(shares), 1e-9),
+  const double largest = std::max(*std::ranges::max_element(shares), 1e-9),
                cell = box.width / map.width * grid.side;
   for (int y = 0; y < grid.place_rows; ++y)
     for (int x = 0; x < grid.place_columns; ++x) {
       const double share = shares[static_cast<size_t>(y * grid.place_columns + x)];
       svg.rect({box.x + x * cell, box.y + y * cell, cell, cell}, "paper",
-               veil * (1 - std::pow(share / most, 0.7)), fmt::format("{}: {:.3f}", map.tokens[token], share));
+               veil * (1 - std::pow(share / largest, 0.7)),
+               fmt::format("{}: {:.3f}", map.tokens[token], share));
     }
 }
 
@@ -100,11 +101,11 @@ std::string patches_svg(const PatchMap& map) {
     }
     const size_t token = panel - 1;
     const auto weights = std::span(map.weights).subspan(token * patches, patches);
-    const std::string most = fmt::format("{:.2f}", *std::ranges::max_element(weights));
-    const double room = wide - text_width(most, note_size) - 6;
+    const std::string largest = fmt::format("{:.2f}", *std::ranges::max_element(weights));
+    const double room = wide - text_width(largest, note_size) - 6;
     svg.text(x, y + label_size, elided(map.tokens[token], label_size, room),
              {.size = label_size, .css = "ink strong"}, map.tokens[token]);
-    svg.text(x + wide, y + label_size, most, {.size = note_size, .anchor = Anchor::end, .css = "muted"},
+    svg.text(x + wide, y + label_size, largest, {.size = note_size, .anchor = Anchor::end, .css = "muted"},
              "the largest weight of a patch");
     draw_weights(svg, map, box, token);
   }

@@ -53,7 +53,7 @@ struct FontSet {
   void** fonts;
 };
 
-/// The characters of the installed fonts.
+/// The sets of characters of the installed fonts.
 class Fonts {
  public:
   Fonts() {
@@ -68,18 +68,19 @@ class Fonts {
     if (!init || !fonts || !characters || !has_ || !init()) return;
     constexpr int system = 0;
     const FontSet* set = fonts(nullptr, system);
-    known_ = set;
+    available_ = set;
     for (int i = 0; set && i < set->count; ++i)
       if (void* found = nullptr; characters(set->fonts[i], "charset", 0, &found) == 0) sets_.push_back(found);
   }
 
   /// Whether no font has the character. False if fontconfig is not available.
-  bool lack(char32_t c) const {
-    return known_ && std::none_of(sets_.begin(), sets_.end(), [&](const void* set) { return has_(set, c); });
+  bool are_missing(char32_t c) const {
+    return available_ &&
+           std::none_of(sets_.begin(), sets_.end(), [&](const void* set) { return has_(set, c); });
   }
 
  private:
-  bool known_ = false;
+  bool available_ = false;
   int (*has_)(const void*, uint32_t) = nullptr;
   std::vector<const void*> sets_;
 };
@@ -88,7 +89,7 @@ class Fonts {
 
 std::vector<std::string> characters_without_font(const std::string& svg) {
   static const Fonts fonts;
-  std::vector<std::string> lacking;
+  std::vector<std::string> missing;
   std::unordered_set<UChar32> seen;
   constexpr std::string_view tooltip = "<title>", tooltip_end = "</title>";
   for (size_t at = 0; at < svg.size();) {
@@ -100,10 +101,10 @@ std::vector<std::string> characters_without_font(const std::string& svg) {
     UChar32 c;
     U8_NEXT_OR_FFFD(svg.data(), at, svg.size(), c);
     const bool drawn = c >= 0x80 && u_isgraph(c) && !u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT);
-    if (drawn && seen.insert(c).second && fonts.lack(static_cast<char32_t>(c)))
-      lacking.push_back(svg.substr(begin, at - begin));
+    if (drawn && seen.insert(c).second && fonts.are_missing(static_cast<char32_t>(c)))
+      missing.push_back(svg.substr(begin, at - begin));
   }
-  return lacking;
+  return missing;
 }
 
 std::string png_of_svg(const std::string& svg, double scale) {

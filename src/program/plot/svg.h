@@ -50,8 +50,8 @@ struct LineStyle {
   std::string_view css = "grid";  ///< grid, or line0 to line5
   double width = 1;
   std::string dashes = {};  ///< lengths of dashes and gaps by turns, in pixels: "5 3"; empty: a solid line
-  double offset = 0;        ///< how far the pattern is pushed along the line
-  double strength = 1;      ///< its opacity
+  double offset = 0;        ///< by which the pattern of dashes is moved along the line
+  double strength = 1;      ///< opacity
 };
 
 /// Builds an SVG picture. Coordinates are in pixels from the top left. Colours are given by the classes of its
@@ -66,16 +66,17 @@ class Svg {
   void text(double x, double y, std::string_view text, const TextStyle& style, std::string_view tooltip = {});
   /// Draws a line through the points.
   void polyline(std::span<const Point> points, const LineStyle& style, std::string_view tooltip = {});
-  /// Draws a disc with the class of an area, which belongs to that of a line.
+  /// Draws a disc. `css` is a class for areas, such as area0 to area5, which have the colours of line0 to
+  /// line5.
   void dot(const Point& centre, double radius, std::string_view css, std::string_view tooltip = {});
-  /// Fills the polygon of the points with the colour of a line's class.
+  /// Fills a polygon. `css` is a class for areas.
   void area(std::span<const Point> points, std::string_view css, double strength);
   /// Draws a bar with a gradient: `css` with these strengths, at least two, evenly spaced from left to right. A
   /// picture can have only one.
   void gradient(const Box& box, std::string_view css, std::span<const double> strengths);
   /// Draws a PNG file, stretched to the box. Its pixels stay sharp squares.
   void image(const Box& box, std::string_view png);
-  /// The complete file. Screen readers speak the title.
+  /// The complete file. Screen readers read the title aloud.
   std::string finish(double width, double height, std::string_view title, Theme theme = Theme::automatic) const;
 
  private:

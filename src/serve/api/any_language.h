@@ -7,28 +7,30 @@
 
 namespace sixfold::serve {
 
-/// What a client wants to be translated.
-struct WantedTexts {
+/// The texts of a request, and how to translate them.
+struct TranslationInput {
   std::vector<std::string> texts;
   std::string source;  ///< empty: the language of each text is detected
   std::string target;
   TextOptions options = {};
 };
 
-struct AnswerText {
-  DetectedLanguage detected;  ///< or the language that was given
+/// The translation of one text of a `TranslationInput`.
+struct TranslatedInput {
+  DetectedLanguage detected;  ///< or the given language, with confidence 100
   std::string text;
   std::vector<std::string> alternatives;
   size_t cut = 0;  ///< number of sentences that were too long for the model
 };
 
-/// Translates texts, each from its language, which is looked for among the source and target languages of the
-/// models. A text that is in the target language, which a model must know, stays as it is, in whatever spelling
-/// the client has the codes (`client_code`). Throws an `HttpError`, as `translate` and `required_pair`.
-std::vector<AnswerText> translate_from_any(Service& service, const WantedTexts& wanted);
+/// Translates each text from the given language or, if that is empty, from its detected language, which is one
+/// of the source and target languages of the models. A text that is already in the target language stays as it
+/// is, whatever spelling of the codes the client uses (`client_code`). Throws an `HttpError` as `translate` and
+/// `required_pair`.
+std::vector<TranslatedInput> translate_from_any(Service& service, const TranslationInput& input);
 
-/// Tells a client of an interface that has no field for it how many sentences were too long: in the header
-/// X-Sixfold-Cut, if there are any.
-void tell_cut(HttpAnswer& answer, const std::vector<AnswerText>& texts);
+/// Adds the header X-Sixfold-Cut with the number of sentences that were too long, if there are any, for
+/// interfaces that have no field for it.
+void add_cut_header(HttpAnswer& answer, const std::vector<TranslatedInput>& texts);
 
 }  // namespace sixfold::serve

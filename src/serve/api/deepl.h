@@ -8,11 +8,12 @@
 
 namespace sixfold::serve {
 
-/// DeepL writes codes in capitals: "PT-BR".
+/// The code of a language in DeepL's form, in capitals: "PT-BR".
 std::string deepl_code(std::string code);
 
-/// The language of the models that a DeepL code names: the same, or else without its region ("EN-US" is "en" if
-/// there is no "en-US"). Throws an `HttpError` (400) with the field and the languages if there is none.
+/// The one of `languages` that a DeepL code names: the same, or else the one without the region ("en" for
+/// "EN-US" if there is no "en-US"). Throws an `HttpError` (400) that names the field and the languages if there
+/// is none.
 std::string deepl_language(std::string_view field, const std::string& code,
                            const std::vector<std::string>& languages);
 

@@ -19,8 +19,8 @@ Json json_of(const StoredGlossary& glossary) {
           {"entry_count", glossary.glossary->entries().size()}};
 }
 
-/// The next field of a line of CSV, which may be in quotation marks. Moves `at` behind the comma, or to the end
-/// of the line.
+/// Returns the next field of a line of CSV, which may be in quotation marks, and moves `at` after the comma or
+/// to the end of the line.
 std::string next_field(const std::string& csv, size_t& at) {
   std::string field;
   if (at < csv.size() && csv[at] == '"') {
@@ -34,7 +34,7 @@ std::string next_field(const std::string& csv, size_t& at) {
   return field;
 }
 
-/// Entries as lines of source phrase, target phrase and, without effect, their languages.
+/// Reads lines of a source phrase, a target phrase and, optionally, their languages, which are ignored.
 Glossary read_csv(const std::string& csv) {
   std::vector<GlossaryEntry> entries;
   for (size_t at = 0; at < csv.size();) {
@@ -58,16 +58,17 @@ HttpAnswer create(Service& service, const HttpRequest& request) {
   const std::string format = fields.required_text("entries_format");
   if (format != "tsv" && format != "csv") throw HttpError(400, "\"entries_format\" must be one of: tsv, csv.");
   const std::string entries = fields.required_text("entries");
-  StoredGlossary wanted{.name = fields.required_text("name"),
-                        .source = deepl_language("source_lang", fields.required_text("source_lang"),
-                                                 source_languages(service.models())),
-                        .target = deepl_language("target_lang", fields.required_text("target_lang"),
-                                                 target_languages(service.models()))};
-  required_pair(service, wanted.source, wanted.target);
-  wanted.glossary = std::make_shared<const Glossary>(format == "tsv" ? Glossary::from_tsv(entries, "entries")
-                                                                     : read_csv(entries));
-  return {.status = 201,
-          .body = json_text(json_of(service.glossaries().add(service.client_of(request), std::move(wanted))))};
+  StoredGlossary glossary{.name = fields.required_text("name"),
+                          .source = deepl_language("source_lang", fields.required_text("source_lang"),
+                                                   source_languages(service.models())),
+                          .target = deepl_language("target_lang", fields.required_text("target_lang"),
+                                                   target_languages(service.models()))};
+  required_pair(service, glossary.source, glossary.target);
+  glossary.glossary = std::make_shared<const Glossary>(format == "tsv" ? Glossary::from_tsv(entries, "entries")
+                                                                       : read_csv(entries));
+  return {
+      .status = 201,
+      .body = json_text(json_of(service.glossaries().add(service.client_of(request), std::move(glossary))))};
 }
 
 HttpAnswer list(Service& service, const HttpRequest& request) {
@@ -77,7 +78,7 @@ HttpAnswer list(Service& service, const HttpRequest& request) {
   return {.body = json_text({{"glossaries", all}})};
 }
 
-/// GET of a glossary, or of its entries.
+/// Answers GET of a glossary, or of its entries.
 HttpAnswer show(Service& service, const HttpRequest& request, const std::string& part) {
   const size_t slash = part.find('/');
   const StoredGlossary glossary = service.glossaries().find(service.client_of(request), part.substr(0, slash));

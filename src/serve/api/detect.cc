@@ -13,7 +13,8 @@ namespace {
 
 std::string base_of(const std::string& code) { return code.substr(0, code.find('-')); }
 
-/// The index of the language that CLD2 found, or -1. CLD2 says "zh" and "zh-Hant", and "no" for Bokmål.
+/// The index of the language that CLD2 found in `languages`, or -1. CLD2 has the codes "zh" and "zh-Hant" for
+/// Chinese, and "no" for Bokmål.
 int index_of(const std::string& code, std::span<const std::string> languages) {
   for (size_t i = 0; i < languages.size(); ++i)
     if (languages[i] == code) return static_cast<int>(i);
@@ -24,30 +25,30 @@ int index_of(const std::string& code, std::span<const std::string> languages) {
   return -1;
 }
 
-/// What CLD2 finds if it is told that the text is probably in this language; nothing if it finds another all
-/// the same.
+/// The result of CLD2 with the hint that the text is probably in this language; nothing if CLD2 finds only
+/// other languages nevertheless.
 std::optional<LanguageShare> found_with_hint(const std::string& text, const std::string& code) {
   for (const LanguageShare& found : find_languages(text, code, /*few_words=*/true).languages)
     if (found.is_hint) return found;
   return {};
 }
 
-/// For a few words, of which CLD2 alone would find a language that is none of `languages`: compares the scores
-/// that each of them has as a hint. Something speaks for a language whose score is above those of languages
-/// that are not in question. A language's confidence is its share of the scores.
+/// For a few words, for which CLD2 without a hint finds none of `languages`: compares the scores of the
+/// languages when each is given as the hint. A language is returned if its score is above those of some
+/// unrelated languages. Its confidence is its share of the sum of scores.
 std::vector<DetectedLanguage> compare_with_hints(const std::string& text,
                                                  std::span<const std::string> languages) {
-  constexpr const char* others[] = {"eu", "hy", "ko", "zh"};  // of several scripts
-  const auto is_other = [&](const char* code) {
+  constexpr const char* unrelated[] = {"eu", "hy", "ko", "zh"};  // languages of several scripts
+  const auto is_unrelated = [&](const char* code) {
     return std::ranges::none_of(languages, [&](const std::string& known) { return base_of(known) == code; });
   };
-  double least = 0, sum = 0;
-  for (const char* code : others)
-    if (const auto found = found_with_hint(text, code); found && is_other(code))
-      least = std::max(least, found->score);
+  double threshold = 0, sum = 0;
+  for (const char* code : unrelated)
+    if (const auto found = found_with_hint(text, code); found && is_unrelated(code))
+      threshold = std::max(threshold, found->score);
   std::vector<std::pair<double, DetectedLanguage>> scored;
   for (const std::string& code : languages)
-    if (const auto found = found_with_hint(text, base_of(code)); found && found->score > least) {
+    if (const auto found = found_with_hint(text, base_of(code)); found && found->score > threshold) {
       scored.push_back({found->score, {code, found->percent}});
       sum += found->score;
     }
@@ -63,11 +64,11 @@ std::vector<DetectedLanguage> compare_with_hints(const std::string& text,
 }  // namespace
 
 std::vector<DetectedLanguage> detect_language(const std::string& text, std::span<const std::string> languages) {
-  constexpr size_t enough = 10'000;  // bytes of a long text
-  std::string part = text.substr(0, enough);
+  constexpr size_t max_detection_bytes = 10'000;  // the beginning of a long text is enough
+  std::string part = text.substr(0, max_detection_bytes);
   while (part.size() < text.size() && !part.empty() &&
          (static_cast<unsigned char>(text[part.size()]) & 0xC0) == 0x80)
-    part.pop_back();  // whole characters
+    part.pop_back();  // do not split a character
   std::vector<DetectedLanguage> result;
   for (const LanguageShare& found : find_languages(part, "", /*few_words=*/true).languages)
     if (const int index = index_of(found.code, languages); index >= 0) {

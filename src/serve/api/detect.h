@@ -10,10 +10,10 @@ struct DetectedLanguage {
   int confidence = 0;  ///< from 0 to 100
 };
 
-/// Finds the language of a text among `languages`, which must not be empty: the most likely first, those
-/// without any sign left out. If there is no sign of any, the first one with confidence 0; the order of
-/// `languages` matters for nothing else. By CLD2, which compares runs of four letters; for a few words it is
-/// often wrong.
+/// Detects the language of a text by CLD2, which compares letter 4-grams and is often wrong for a few words.
+/// Returns those of `languages`, which must not be empty, for which there is evidence, the most likely first.
+/// If there is no evidence for any, returns the first of `languages` with confidence 0; otherwise their order
+/// has no effect.
 std::vector<DetectedLanguage> detect_language(const std::string& text, std::span<const std::string> languages);
 
 }  // namespace sixfold::serve

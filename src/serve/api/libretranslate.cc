@@ -19,7 +19,7 @@ Json detection(const DetectedLanguage& detected) {
 Json languages(Service& service) {
   Json all = Json::array();
   for (const std::string& code : all_languages(service.models())) {
-    Json targets{code};  // a text in the language that is asked for stays as it is
+    Json targets{code};  // a text that is in the target language stays as it is
     for (const std::string& target : target_languages(service.models(), code))
       if (target != code) targets.push_back(target);
     all.push_back({{"code", code}, {"name", language_name(code)}, {"targets", targets}});
@@ -28,47 +28,47 @@ Json languages(Service& service) {
 }
 
 /// A request to /translate.
-struct Wanted {
+struct TranslateRequest {
   std::vector<std::string> texts;
   bool list;
   std::string source, target, format;
   int alternatives;
 
-  Wanted(const Fields& fields, const ServiceOptions& options)
-      : texts(fields.required_texts("q", options.most_texts)),
+  TranslateRequest(const Fields& fields, const ServiceOptions& options)
+      : texts(fields.required_texts("q", options.max_texts)),
         list(fields.is_list("q")),
         source(fields.required_text("source")),
         target(fields.required_text("target")),
         format(fields.one_of("format", {"text", "html"})),
-        alternatives(static_cast<int>(fields.whole("alternatives", 0, options.most_alternatives).value_or(0))) {
-  }
+        alternatives(
+            static_cast<int>(fields.integer("alternatives", 0, options.max_alternatives).value_or(0))) {}
 };
 
 HttpAnswer translate_as_libretranslate(Service& service, const HttpRequest& request) {
-  const Wanted wanted(Fields(request), service.options());
-  const bool detect = wanted.source == "auto";
+  const TranslateRequest input(Fields(request), service.options());
+  const bool detect = input.source == "auto";
   Json texts = Json::array(), detections = Json::array(), alternatives = Json::array();
-  const std::vector<AnswerText> answers = translate_from_any(
-      service, {.texts = wanted.texts,
-                .source = detect ? "" : wanted.source,
-                .target = wanted.target,
-                .options = {.kind = wanted.format == "html" ? TextKind::html : TextKind::plain,
-                            .translation = {.n_best = wanted.alternatives + 1,
-                                            .caller = service.caller_of(request),
+  const std::vector<TranslatedInput> answers = translate_from_any(
+      service, {.texts = input.texts,
+                .source = detect ? "" : input.source,
+                .target = input.target,
+                .options = {.kind = input.format == "html" ? TextKind::html : TextKind::plain,
+                            .translation = {.n_best = input.alternatives + 1,
+                                            .caller = service.scheduling_key(request),
                                             .cancel = request.cancel},
                             .client = service.client_of(request)}});
-  for (const AnswerText& text : answers) {
+  for (const TranslatedInput& text : answers) {
     texts.push_back(text.text);
     detections.push_back(detection(text.detected));
     alternatives.push_back(text.alternatives);
   }
-  const auto shape = [&](const Json& all) { return wanted.list ? all : all[0]; };
+  const auto shape = [&](const Json& all) { return input.list ? all : all[0]; };
   Json body{{"translatedText", shape(texts)}};
   if (detect) body["detectedLanguage"] = shape(detections);
-  if (wanted.alternatives > 0) body["alternatives"] = shape(alternatives);
-  HttpAnswer whole = answer(body);
-  tell_cut(whole, answers);
-  return whole;
+  if (input.alternatives > 0) body["alternatives"] = shape(alternatives);
+  HttpAnswer result = answer(body);
+  add_cut_header(result, answers);
+  return result;
 }
 
 HttpAnswer detect(Service& service, const HttpRequest& request) {
@@ -86,11 +86,11 @@ Json frontend_settings(Service& service) {
     return Json{{"code", code}, {"name", language_name(code)}};
   };
   Json settings{{"apiKeys", service.keys().needed()},
-                {"charLimit", service.options().most_characters},
+                {"charLimit", service.options().max_text_bytes},
                 {"filesTranslation", true},
                 {"frontendTimeout", 500},
                 {"keyRequired", service.keys().needed()},
-                {"suggestions", service.suggestions().taken()},
+                {"suggestions", service.suggestions().enabled()},
                 {"supportedFilesFormat", file_extensions()}};
   for (const TranslationModel& model : service.models().all_of<ServedTranslation>()) {
     if (model->source.empty() || model->target.empty()) continue;
@@ -104,10 +104,10 @@ Json frontend_settings(Service& service) {
 
 std::vector<Route> libretranslate_routes(Service& service) {
   Service* const s = &service;
-  const auto route = [](std::string method, std::string path, auto act, bool open) {
+  const auto route = [](std::string method, std::string path, auto handler, bool is_public) {
     return Route{std::move(method), std::move(path),
-                 [act](const HttpRequest& request, const std::string&) { return act(request); },
-                 libretranslate_error_body, open};
+                 [handler](const HttpRequest& request, const std::string&) { return handler(request); },
+                 libretranslate_error_body, is_public};
   };
   std::vector<Route> routes{
       route(

@@ -6,7 +6,7 @@
 
 namespace sixfold::serve {
 
-/// The ends of the names of files that can be translated: ".txt" and so on.
+/// The extensions of files that can be translated: ".txt" and so on.
 std::vector<std::string> file_extensions();
 
 /// The routes of /translate_file, /download_file and /suggest.

@@ -30,7 +30,7 @@ constexpr FileFormat formats[] = {{".txt", TextKind::plain, "text/plain; charset
                                   {".po", TextKind::po, "text/x-gettext-translation; charset=utf-8"},
                                   {".pot", TextKind::po, "text/x-gettext-translation; charset=utf-8"}};
 
-/// The format of a file by its name; of the name nothing else is used.
+/// The format of a file by the extension of its name.
 const FileFormat& format_of(const std::string& name) {
   const std::string extension = ascii_lower(name.substr(std::min(name.rfind('.'), name.size())));
   for (const FileFormat& format : formats)
@@ -39,7 +39,7 @@ const FileFormat& format_of(const std::string& name) {
                                    extension, fmt::join(file_extensions(), ", ")));
 }
 
-/// Whether a text is a name or an address of a host, and a port after it or none: "example.org:70", "[::1]".
+/// Whether a text is a name or an address of a host, optionally with a port: "example.org:70", "[::1]".
 bool is_host(std::string_view text) {
   const auto only = [](std::string_view part, std::string_view more) {
     return !part.empty() && std::ranges::all_of(part, [&](char c) {
@@ -57,8 +57,9 @@ bool is_host(std::string_view text) {
   return host.ends_with(']') && only(host.substr(1, host.size() - 2), ":.%");
 }
 
-/// The address under which the client has reached this server; without the server if the client names no host.
-std::string address_of(const HttpRequest& request, const std::string& path) {
+/// The URL of a path, with the host under which the client has reached this server; only the path if the
+/// request has no valid Host.
+std::string url_of(const HttpRequest& request, const std::string& path) {
   const std::string host = request.header("host");
   if (!is_host(host)) return path;
   return (request.header("x-forwarded-proto") == "https" ? "https://" : "http://") + host + path;
@@ -74,22 +75,22 @@ HttpAnswer translate_file(Service& service, const HttpRequest& request) {
   std::string content = upload->content;
   if (first_invalid_utf8(content) || content.find('\0') != content.npos)
     throw HttpError(400, "The file is not valid UTF-8, or has a NUL.");
-  const std::string_view mark = "\uFEFF";
-  const bool marked = format.kind == TextKind::plain && content.starts_with(mark);
-  if (marked) content.erase(0, mark.size());
+  const std::string_view byte_order_mark = "\uFEFF";
+  const bool has_mark = format.kind == TextKind::plain && content.starts_with(byte_order_mark);
+  if (has_mark) content.erase(0, byte_order_mark.size());
   const std::string source = fields.required_text("source");
-  const std::vector<AnswerText> answers = translate_from_any(
-      service, {.texts = {std::move(content)},
-                .source = source == "auto" ? "" : source,
-                .target = fields.required_text("target"),
-                .options = {.kind = format.kind,
-                            .translation = {.caller = service.caller_of(request), .cancel = request.cancel},
-                            .client = service.client_of(request)}});
-  const std::string name =
-      service.files().add(std::string(marked ? mark : "") + answers.front().text, format.extension);
-  HttpAnswer answer{.body =
-                        json_text(Json{{"translatedFileUrl", address_of(request, "/download_file/" + name)}})};
-  tell_cut(answer, answers);
+  const std::vector<TranslatedInput> answers = translate_from_any(
+      service,
+      {.texts = {std::move(content)},
+       .source = source == "auto" ? "" : source,
+       .target = fields.required_text("target"),
+       .options = {.kind = format.kind,
+                   .translation = {.caller = service.scheduling_key(request), .cancel = request.cancel},
+                   .client = service.client_of(request)}});
+  const std::string name = service.files().add(
+      std::string(has_mark ? byte_order_mark : "") + answers.front().text, format.extension);
+  HttpAnswer answer{.body = json_text(Json{{"translatedFileUrl", url_of(request, "/download_file/" + name)}})};
+  add_cut_header(answer, answers);
   return answer;
 }
 
@@ -104,14 +105,14 @@ HttpAnswer download(Service& service, const std::string& name) {
 }
 
 HttpAnswer suggest(Service& service, const HttpRequest& request) {
-  if (!service.suggestions().taken()) throw HttpError(403, "This server takes no suggestions.");
+  if (!service.suggestions().enabled()) throw HttpError(403, "This server takes no suggestions.");
   const Fields fields(request);
   Json suggestion;
   for (const char* name : {"q", "s", "source", "target"}) {
     const std::string text = fields.required_text(name);
-    if (text.size() > service.options().most_characters)
+    if (text.size() > service.options().max_text_bytes)
       throw HttpError(413, fmt::format("\"{}\" has {} bytes; at most {} are allowed.", name, text.size(),
-                                       service.options().most_characters));
+                                       service.options().max_text_bytes));
     suggestion[name] = text;
   }
   required_pair(service, suggestion["source"], suggestion["target"]);
@@ -135,7 +136,7 @@ std::vector<Route> libretranslate_file_routes(Service& service) {
        libretranslate_error_body},
       {"GET", "/download_file/*",
        [s](const HttpRequest&, const std::string& name) { return download(*s, name); },
-       libretranslate_error_body, /*open=*/true},
+       libretranslate_error_body, /*is_public=*/true},
       {"POST", "/suggest", [s](const HttpRequest& request, const std::string&) { return suggest(*s, request); },
        libretranslate_error_body}};
 }

@@ -10,79 +10,80 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t most_log_probs = 5;  // as OpenAI's
+constexpr int64_t max_log_probs = 5;  // OpenAI's limit
 
-/// Refuses an answer with more tokens than a request may have, of all its texts together. The likeliest tokens
-/// beside each token count too, and so do the bytes of prompts whose tokens are shown.
-void require_few_tokens(const ServiceOptions& limits, const Completion& wanted) {
-  const GenerateOptions& options = wanted.options;
-  const int64_t most = std::max<int64_t>(limits.most_tokens_of_request, limits.most_new_tokens);
-  const int64_t texts = std::ssize(wanted.prompts) * options.samples;
+/// Refuses a completion whose texts may have more tokens together than a request is allowed. The alternatives
+/// of each token count too, and so do prompts whose tokens are shown.
+void require_few_tokens(const ServiceOptions& limits, const Completion& completion) {
+  const GenerateOptions& options = completion.options;
+  const int64_t limit = std::max<int64_t>(limits.max_tokens_of_request, limits.max_new_tokens);
+  const int64_t texts = std::ssize(completion.prompts) * options.samples;
   int64_t tokens = texts * options.max_tokens.value_or(usual_max_tokens);
-  for (const Prompt& prompt : wanted.prompts)
+  for (const Prompt& prompt : completion.prompts)
     if (options.prompt_tokens)
       tokens += options.samples * (prompt.ids ? std::ssize(*prompt.ids) : std::ssize(prompt.text));
-  if (tokens * (1 + options.likeliest.value_or(0)) > most)
+  if (tokens * (1 + options.likeliest.value_or(0)) > limit)
     throw HttpError(
         400, fmt::format("\"{}\", \"n\", \"max_tokens\" and \"{}\" ask for {} texts with {} "
                          "tokens in all, and {} more beside each; all together may be {}.",
                          options.chat ? "messages" : "prompt", options.chat ? "top_logprobs" : "logprobs",
-                         texts, tokens, options.likeliest.value_or(0), most));
+                         texts, tokens, options.likeliest.value_or(0), limit));
 }
 
-/// The texts to continue, or their tokens. Without any, the empty text.
+/// The prompts, given as texts or as tokens; a request without any continues the empty text.
 std::vector<Prompt> prompts_of(const Fields& fields, const ServiceOptions& limits) {
   std::vector<Prompt> prompts;
-  if (auto lists = fields.token_lists("prompt", limits.most_texts, limits.most_characters)) {
+  if (auto lists = fields.token_lists("prompt", limits.max_texts, limits.max_text_bytes)) {
     for (std::vector<int32_t>& ids : *lists) prompts.push_back({.text = {}, .ids = std::move(ids)});
     return prompts;
   }
-  for (std::string& text : fields.texts("prompt", limits.most_texts)) prompts.push_back({std::move(text)});
+  for (std::string& text : fields.texts("prompt", limits.max_texts)) prompts.push_back({std::move(text)});
   if (!fields.has("prompt")) prompts.emplace_back();
   if (prompts.empty()) throw HttpError(400, "\"prompt\" is an empty list; it must have a text.");
   return prompts;
 }
 
-/// How the texts are generated, and returned.
-void read_options(Service& service, const Fields& fields, Completion& wanted) {
-  GenerateOptions& options = wanted.options;
-  options.max_tokens = 16;  // as OpenAI's
+/// Reads the options of /v1/completions.
+void read_completion_options(Service& service, const Fields& fields, Completion& completion) {
+  GenerateOptions& options = completion.options;
+  options.max_tokens = 16;  // OpenAI's default
   const ServiceOptions& limits = service.options();
-  const bool shows_prompt = wanted.echo && fields.has("logprobs");  // which may be all that is wanted
+  const bool shows_prompt =
+      completion.echo && fields.has("logprobs");  // an answer may consist of the prompt alone
   fields.read(OptionVisitor::AnyOptions(options),
-              {{.option = "max_tokens", .range = between(shows_prompt ? 0 : 1, limits.most_new_tokens)},
-               {.option = "likeliest", .field = "logprobs", .range = between(0, most_log_probs)}});
+              {{.option = "max_tokens", .range = between(shows_prompt ? 0 : 1, limits.max_new_tokens)},
+               {.option = "likeliest", .field = "logprobs", .range = between(0, max_log_probs)}});
   options.prompt_tokens = shows_prompt;
-  read_drawing(service, fields, options);
-  if (fields.whole("best_of", 1, limits.most_samples).value_or(options.samples) != options.samples)
+  read_sampling_options(service, fields, options);
+  if (fields.integer("best_of", 1, limits.max_samples).value_or(options.samples) != options.samples)
     throw HttpError(400, "\"best_of\" is not supported; it may be \"n\", which gives all texts.");
-  read_stream(fields, wanted, "/v1/completions");
+  read_stream_options(fields, completion, "/v1/completions");
 }
 
 HttpAnswer completions(Service& service, const HttpRequest& request) {
   const Fields fields(request);
   if (fields.has("suffix")) throw HttpError(400, "\"suffix\" is not supported.");
   refuse_unsupported_by_openai(fields);
-  Completion wanted;
-  wanted.id = fmt::format("cmpl-{}", service.next_number());
-  wanted.model = language_model_of(service, fields);
-  wanted.prompts = prompts_of(fields, service.options());
+  Completion completion;
+  completion.id = fmt::format("cmpl-{}", service.next_request_number());
+  completion.model = language_model_of(service, fields);
+  completion.prompts = prompts_of(fields, service.options());
   size_t bytes = 0;
-  for (const Prompt& prompt : wanted.prompts)
+  for (const Prompt& prompt : completion.prompts)
     bytes += prompt.ids ? prompt.ids->size() * sizeof(int32_t) : prompt.text.size();
-  wanted.echo = fields.truth("echo").value_or(false);
-  read_options(service, fields, wanted);
-  admit(service, request, bytes, wanted);
-  for (Prompt& prompt : wanted.prompts)
-    if (prompt.ids) prompt.text = wanted.model->predictor().text_of(*prompt.ids);
-  return answer(wanted);
+  completion.echo = fields.boolean("echo").value_or(false);
+  read_completion_options(service, fields, completion);
+  admit(service, request, bytes, completion);
+  for (Prompt& prompt : completion.prompts)
+    if (prompt.ids) prompt.text = completion.model->predictor().text_of(*prompt.ids);
+  return answer(completion);
 }
 
 }  // namespace
 
 std::shared_ptr<const ServedLanguageModel> language_model_of(Service& service, const Fields& fields) {
   const std::string name = fields.required_text("model");
-  const ModelPointer model = service.models().named(name);
+  const ModelPointer model = service.models().find(name);
   if (!model) throw HttpError(404, fmt::format("There is no model named {}.", name));
   auto found = as<ServedLanguageModel>(model);
   if (!found)
@@ -99,8 +100,8 @@ void refuse_unsupported_by_openai(const Fields& fields) {
       throw HttpError(400, fmt::format("\"{}\" is not supported; \"repetition_penalty\" is.", name));
 }
 
-void read_drawing(Service& service, const Fields& fields, GenerateOptions& options) {
-  // Without a seed, clients expect another text each time.
+void read_sampling_options(Service& service, const Fields& fields, GenerateOptions& options) {
+  // If they give no seed, clients expect a different text each time.
   options.seed = service.next_seed();
   const ServiceOptions& limits = service.options();
   fields.read(OptionVisitor::AnyOptions(options),
@@ -111,18 +112,18 @@ void read_drawing(Service& service, const Fields& fields, GenerateOptions& optio
                {.option = "min_p"},
                {.option = "repetition_penalty"},
                {.option = "no_repeat_ngram"},
-               {.option = "samples", .field = "n", .range = between(1, limits.most_samples)},
+               {.option = "samples", .field = "n", .range = between(1, limits.max_samples)},
                {.option = "seed", .range = between(0, 0x1p53)}});
   options.stop = fields.texts("stop", 16);
 }
 
-void read_stream(const Fields& fields, Completion& wanted, std::string_view path) {
-  wanted.stream = fields.truth("stream").value_or(false);
-  if (const auto how = fields.object("stream_options")) {
-    if (!wanted.stream) throw HttpError(400, "\"stream_options\" needs \"stream\".");
-    wanted.usage = how->truth("include_usage").value_or(false);
-    how->ignore({"include_obfuscation"});
-    if (const auto unknown = how->unread())
+void read_stream_options(const Fields& fields, Completion& completion, std::string_view path) {
+  completion.stream = fields.boolean("stream").value_or(false);
+  if (const auto stream_options = fields.object("stream_options")) {
+    if (!completion.stream) throw HttpError(400, "\"stream_options\" needs \"stream\".");
+    completion.usage = stream_options->boolean("include_usage").value_or(false);
+    stream_options->ignore({"include_obfuscation"});
+    if (const auto unknown = stream_options->unread())
       throw HttpError(400, fmt::format("\"{}\" is not an option of streams.", *unknown));
   }
   fields.ignore({"user", "api_key", "auth_key"});
@@ -130,77 +131,80 @@ void read_stream(const Fields& fields, Completion& wanted, std::string_view path
     throw HttpError(400, fmt::format("\"{}\" is not a field of {}.", *unknown, path));
 }
 
-void admit(Service& service, const HttpRequest& request, size_t bytes, Completion& wanted) {
-  if (bytes > service.options().most_characters)
+void admit(Service& service, const HttpRequest& request, size_t bytes, Completion& completion) {
+  if (bytes > service.options().max_text_bytes)
     throw HttpError(413, fmt::format("The prompts have {} bytes; at most {} are allowed.", bytes,
-                                     service.options().most_characters));
-  require_few_tokens(service.options(), wanted);
-  wanted.options.caller = service.caller_of(request);
-  wanted.options.cancel = request.cancel;
-  wanted.share = service.wait(bytes);
-  for (size_t i = 0; i < wanted.prompts.size(); ++i)
-    if (const auto refusal = wanted.model->predictor().refusal(wanted.prompts[i]))
+                                     service.options().max_text_bytes));
+  require_few_tokens(service.options(), completion);
+  completion.options.caller = service.scheduling_key(request);
+  completion.options.cancel = request.cancel;
+  completion.reservation = service.reserve_text_bytes(bytes);
+  for (size_t i = 0; i < completion.prompts.size(); ++i)
+    if (const auto refusal = completion.model->predictor().refusal(completion.prompts[i]))
       throw HttpError(400, fmt::format("Prompt {}: {}.", i + 1, *refusal));
 }
 
-HttpAnswer answer(const Completion& wanted) {
-  if (wanted.stream) return stream_completion(wanted);
+HttpAnswer answer(const Completion& completion) {
+  if (completion.stream) return stream_completion(completion);
   Json choices = Json::array();
-  const std::vector<GeneratedTexts> all = wanted.model->predictor().generate(wanted.prompts, wanted.options);
+  const std::vector<GeneratedTexts> all =
+      completion.model->predictor().generate(completion.prompts, completion.options);
   for (const GeneratedTexts& texts : all)
     for (const GeneratedText& text : texts.texts) {
-      const std::string before = wanted.echo ? wanted.prompts[texts.index].text : "";
+      const std::string before = completion.echo ? completion.prompts[texts.index].text : "";
       const std::string whole = before + text.text;
-      Json choice = piece_json(wanted, choices.size(), whole, log_probs_of(text.chosen, wanted),
-                               openai_reason(text.reason));
-      if (wanted.options.chat) {
+      Json choice = choice_json(completion, choices.size(), whole, log_probs_of(text.chosen, completion),
+                                openai_reason(text.reason));
+      if (completion.options.chat) {
         choice.erase("delta");
         choice["message"] = {{"role", "assistant"}, {"content", whole}, {"refusal", nullptr}};
       }
       choices.push_back(std::move(choice));
     }
-  Json body = completion_json(wanted, std::move(choices));
+  Json body = completion_json(completion, std::move(choices));
   body["usage"] = usage_of(all);
   return {.body = json_text(body)};
 }
 
-Json log_probs_of(std::span<const ChosenToken> chosen, const Completion& wanted) {
-  if (!wanted.options.likeliest) return nullptr;
-  if (wanted.options.chat) return chat_log_probs_of(chosen);
-  Json tokens = Json::array(), own = Json::array(), all_best = Json::array(), offsets = Json::array();
+Json log_probs_of(std::span<const ChosenToken> chosen, const Completion& completion) {
+  if (!completion.options.likeliest) return nullptr;
+  if (completion.options.chat) return chat_log_probs_of(chosen);
+  Json tokens = Json::array(), log_probs = Json::array(), all_best = Json::array(), offsets = Json::array();
   for (const ChosenToken& token : chosen) {
     tokens.push_back(token.text);
-    own.push_back(token.log_probability ? Json(*token.log_probability) : Json());
+    log_probs.push_back(token.log_probability ? Json(*token.log_probability) : Json());
     offsets.push_back(token.offset);
     Json best = Json::object();
     for (const auto& [text, log_probability] : token.likeliest)
-      if (!best.contains(text)) best[text] = log_probability;  // of tokens with the same text the likeliest
+      if (!best.contains(text)) best[text] = log_probability;  // the likeliest of tokens with the same text
     all_best.push_back(token.log_probability ? std::move(best) : Json());
   }
-  if (*wanted.options.likeliest == 0) all_best = nullptr;
-  return {{"tokens", tokens}, {"token_logprobs", own}, {"top_logprobs", all_best}, {"text_offset", offsets}};
+  if (*completion.options.likeliest == 0) all_best = nullptr;
+  return {
+      {"tokens", tokens}, {"token_logprobs", log_probs}, {"top_logprobs", all_best}, {"text_offset", offsets}};
 }
 
 const char* openai_reason(FinishReason reason) {
   return reason == FinishReason::end_token || reason == FinishReason::stop_string ? "stop" : "length";
 }
 
-Json piece_json(const Completion& wanted, size_t index, const std::string& text, Json log_probs, Json reason) {
-  if (!wanted.options.chat)
+Json choice_json(const Completion& completion, size_t index, const std::string& text, Json log_probs,
+                 Json reason) {
+  if (!completion.options.chat)
     return {{"text", text}, {"index", index}, {"logprobs", log_probs}, {"finish_reason", reason}};
   Json delta = Json::object();
   if (!text.empty() || reason.is_null()) delta["content"] = text;
   return {{"index", index}, {"delta", delta}, {"logprobs", log_probs}, {"finish_reason", reason}};
 }
 
-Json completion_json(const Completion& wanted, Json choices) {
-  const char* object = !wanted.options.chat ? "text_completion"
-                       : wanted.stream      ? "chat.completion.chunk"
-                                            : "chat.completion";
-  return {{"id", wanted.id},
+Json completion_json(const Completion& completion, Json choices) {
+  const char* object = !completion.options.chat ? "text_completion"
+                       : completion.stream      ? "chat.completion.chunk"
+                                                : "chat.completion";
+  return {{"id", completion.id},
           {"object", object},
           {"created", std::time(nullptr)},
-          {"model", wanted.model->name},
+          {"model", completion.model->name},
           {"choices", std::move(choices)}};
 }
 

@@ -13,45 +13,47 @@ namespace sixfold::serve {
 struct Completion {
   std::string id;
   std::shared_ptr<const ServedLanguageModel> model;
-  std::vector<Prompt> prompts;  ///< with their texts, for `echo`, also where they are tokens
-  GenerateOptions options;      ///< with `chat` for /v1/chat/completions
+  std::vector<Prompt> prompts;  ///< with their texts, which `echo` needs, even if they were given as tokens
+  GenerateOptions options;      ///< `chat` is set for /v1/chat/completions
   bool stream = false, echo = false;
-  bool usage = false;                  ///< whether a stream tells the numbers of tokens at its end
-  std::shared_ptr<const Share> share;  ///< of the texts that wait, until the completion or its stream ends
+  bool usage = false;  ///< whether a stream ends with the numbers of tokens
+  /// Of the bytes of the prompts, until the completion or its stream ends.
+  std::shared_ptr<const Reservation> reservation;
 };
 
 /// The language model that a request names. Throws an `HttpError` if there is none.
 std::shared_ptr<const ServedLanguageModel> language_model_of(Service& service, const Fields& fields);
-/// Refuses penalties and other settings of OpenAI's that would silently change nothing.
+/// Refuses OpenAI's penalties and other settings that are not supported, rather than ignoring them.
 void refuse_unsupported_by_openai(const Fields& fields);
-/// Reads how texts are drawn: temperature, seed, stop strings and others that both requests have.
-void read_drawing(Service& service, const Fields& fields, GenerateOptions& options);
-/// Reads whether and how a completion is streamed, and refuses fields that nothing has read.
-void read_stream(const Fields& fields, Completion& wanted, std::string_view path);
-/// Lets a completion wait for its turn. `bytes`: the size of its texts. Throws an `HttpError` if it asks for
-/// too much, or if the model can't continue a prompt.
-void admit(Service& service, const HttpRequest& request, size_t bytes, Completion& wanted);
+/// Reads the options that both requests have: temperature, seed, stop strings and others.
+void read_sampling_options(Service& service, const Fields& fields, GenerateOptions& options);
+/// Reads whether and how a completion is streamed. Then refuses all fields that have not been read; call it
+/// last.
+void read_stream_options(const Fields& fields, Completion& completion, std::string_view path);
+/// Checks the limits of a completion and reserves `bytes`, the size of its prompts. Throws an `HttpError` if a
+/// limit is exceeded, or if the model can't continue a prompt.
+void admit(Service& service, const HttpRequest& request, size_t bytes, Completion& completion);
 /// Answers a completion, as a stream if it is one.
-HttpAnswer answer(const Completion& wanted);
+HttpAnswer answer(const Completion& completion);
 
 // Parts of answers, which have the form of the request.
 
-/// The tokens of a text; null if they were not wanted.
-nlohmann::ordered_json log_probs_of(std::span<const ChosenToken> chosen, const Completion& wanted);
+/// The log-probabilities of the tokens of a text; null if the request did not ask for them.
+nlohmann::ordered_json log_probs_of(std::span<const ChosenToken> chosen, const Completion& completion);
 /// The same for a chat.
 nlohmann::ordered_json chat_log_probs_of(std::span<const ChosenToken> chosen);
 const char* openai_reason(FinishReason reason);
-/// A piece of a text of a stream, or its end with the reason.
-nlohmann::ordered_json piece_json(const Completion& wanted, size_t index, const std::string& text,
-                                  nlohmann::ordered_json log_probs, nlohmann::ordered_json reason);
-/// An answer, or a part of a stream.
-nlohmann::ordered_json completion_json(const Completion& wanted, nlohmann::ordered_json choices);
+/// A choice of an answer: a text, a piece of a streamed text, or its end with the reason.
+nlohmann::ordered_json choice_json(const Completion& completion, size_t index, const std::string& text,
+                                   nlohmann::ordered_json log_probs, nlohmann::ordered_json reason);
+/// An answer with its choices, or a part of a stream.
+nlohmann::ordered_json completion_json(const Completion& completion, nlohmann::ordered_json choices);
 /// The numbers of tokens.
 nlohmann::ordered_json usage_of(std::span<const GeneratedTexts> all);
 
-/// Answers with the pieces of the texts as they come, as server-sent events. Returns when there is a first one.
-/// Throws what ends the generation before that, so that the client gets a status.
-HttpAnswer stream_completion(const Completion& wanted);
+/// Answers with the pieces of the texts as they are generated, as server-sent events. Returns when the first
+/// piece is there. Throws an error that ends the generation before, so that the client gets its status.
+HttpAnswer stream_completion(const Completion& completion);
 
 /// /v1/chat/completions.
 HttpAnswer chat_completions(Service& service, const HttpRequest& request);

@@ -11,56 +11,56 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t most_chat_log_probs = 20;  // as OpenAI's
+constexpr int64_t max_chat_log_probs = 20;  // OpenAI's limit
 
 /// The conversation as a prompt, and the size of its texts.
-std::pair<Prompt, size_t> prompt_of(const Fields& fields, const Generator& generator, size_t most_bytes) {
+std::pair<Prompt, size_t> prompt_of(const Fields& fields, const Generator& generator, size_t max_bytes) {
   const auto list = fields.json_text("messages");
   if (!list) throw HttpError(400, "The request has no \"messages\".");
   try {
     const std::vector<ChatMessage> messages = read_messages(*list);
     size_t bytes = 0;
     for (const ChatMessage& message : messages) bytes += message.role.size() + message.content.size();
-    if (bytes > most_bytes)
+    if (bytes > max_bytes)
       throw HttpError(413,
-                      fmt::format("The messages have {} bytes; at most {} are allowed.", bytes, most_bytes));
+                      fmt::format("The messages have {} bytes; at most {} are allowed.", bytes, max_bytes));
     return {generator.chat_prompt(messages), bytes};
   } catch (const Error& error) {
     throw HttpError(400, fmt::format("\"messages\": {}.", error.what()));
   }
 }
 
-/// The most new tokens: what the request says, or as stored with the model.
-void read_max_tokens(const Fields& fields, const ServiceOptions& limits, Completion& wanted) {
-  const auto old_name = fields.whole("max_tokens", 1, limits.most_new_tokens),
-             given = fields.whole("max_completion_tokens", 1, limits.most_new_tokens);
+/// Sets the maximum number of new tokens: that of the request, or else that stored with the model.
+void read_max_tokens(const Fields& fields, const ServiceOptions& limits, Completion& completion) {
+  const auto old_name = fields.integer("max_tokens", 1, limits.max_new_tokens),
+             given = fields.integer("max_completion_tokens", 1, limits.max_new_tokens);
   if (old_name && given)
     throw HttpError(400, "\"max_tokens\" and \"max_completion_tokens\" are the same; send one.");
-  const size_t tokens = wanted.prompts[0].ids->size();
+  const size_t tokens = completion.prompts[0].ids->size();
   const int64_t stored =
-      std::min<int64_t>(wanted.model->predictor().max_tokens_after(tokens), limits.most_new_tokens);
-  wanted.options.max_tokens = static_cast<int>(given ? *given : old_name.value_or(stored));
-  if (wanted.options.max_tokens == 0)
+      std::min<int64_t>(completion.model->predictor().max_tokens_after(tokens), limits.max_new_tokens);
+  completion.options.max_tokens = static_cast<int>(given ? *given : old_name.value_or(stored));
+  if (completion.options.max_tokens == 0)
     throw HttpError(
         400,
         fmt::format("The messages have {} tokens, which leaves none for an answer; shorten them.", tokens));
 }
 
 void read_log_probs(const Fields& fields, GenerateOptions& options) {
-  const bool wants = fields.truth("logprobs").value_or(false);
-  const auto likeliest = fields.whole("top_logprobs", 0, most_chat_log_probs);
-  if (likeliest && !wants) throw HttpError(400, "\"top_logprobs\" needs \"logprobs\".");
-  if (wants) options.likeliest = static_cast<int>(likeliest.value_or(0));
+  const bool wants_log_probs = fields.boolean("logprobs").value_or(false);
+  const auto likeliest = fields.integer("top_logprobs", 0, max_chat_log_probs);
+  if (likeliest && !wants_log_probs) throw HttpError(400, "\"top_logprobs\" needs \"logprobs\".");
+  if (wants_log_probs) options.likeliest = static_cast<int>(likeliest.value_or(0));
 }
 
-/// Refuses what asks for other than a text.
+/// Refuses requests for answers other than a text.
 void refuse_other_answers(const Fields& fields) {
   for (const char* name : {"tools", "functions"})
     if (fields.has(name)) throw HttpError(400, fmt::format("\"{}\" is not supported.", name));
   if (const auto format = fields.object("response_format");
       format && format->one_of("type", {"text"}) != "text")
     throw HttpError(400, "\"response_format\" may be \"text\" only.");
-  // Where the answer is kept, and who asks, changes nothing in it.
+  // These fields have no effect on the answer.
   fields.ignore({"metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"});
 }
 
@@ -92,22 +92,22 @@ HttpAnswer chat_completions(Service& service, const HttpRequest& request) {
   const Fields fields(request);
   refuse_unsupported_by_openai(fields);
   refuse_other_answers(fields);
-  Completion wanted;
-  wanted.id = fmt::format("chatcmpl-{}", service.next_number());
-  wanted.model = language_model_of(service, fields);
-  if (settings_of<LanguageModelSettings>(wanted.model->predictor().config()).chat.format.empty())
+  Completion completion;
+  completion.id = fmt::format("chatcmpl-{}", service.next_request_number());
+  completion.model = language_model_of(service, fields);
+  if (settings_of<LanguageModelSettings>(completion.model->predictor().config()).chat.format.empty())
     throw HttpError(400,
                     fmt::format("The model {} has no chat format; /v1/completions continues texts with it.",
-                                wanted.model->name));
-  auto [prompt, bytes] = prompt_of(fields, wanted.model->predictor(), service.options().most_characters);
-  wanted.prompts.push_back(std::move(prompt));
-  wanted.options.chat = true;
-  read_max_tokens(fields, service.options(), wanted);
-  read_log_probs(fields, wanted.options);
-  read_drawing(service, fields, wanted.options);
-  read_stream(fields, wanted, "/v1/chat/completions");
-  admit(service, request, bytes, wanted);
-  return answer(wanted);
+                                completion.model->name));
+  auto [prompt, bytes] = prompt_of(fields, completion.model->predictor(), service.options().max_text_bytes);
+  completion.prompts.push_back(std::move(prompt));
+  completion.options.chat = true;
+  read_max_tokens(fields, service.options(), completion);
+  read_log_probs(fields, completion.options);
+  read_sampling_options(service, fields, completion.options);
+  read_stream_options(fields, completion, "/v1/chat/completions");
+  admit(service, request, bytes, completion);
+  return answer(completion);
 }
 
 }  // namespace sixfold::serve

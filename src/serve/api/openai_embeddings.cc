@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 std::shared_ptr<const ServedEmbedder> embedder_of(Service& service, const Fields& fields) {
   const std::string name = fields.required_text("model");
-  const ModelPointer model = service.models().named(name);
+  const ModelPointer model = service.models().find(name);
   if (!model) throw HttpError(404, fmt::format("There is no model named {}.", name));
   auto embedder = as<ServedEmbedder>(model);
   if (!embedder)
@@ -23,20 +23,21 @@ std::shared_ptr<const ServedEmbedder> embedder_of(Service& service, const Fields
 
 std::vector<std::string> input_of(Service& service, const Fields& fields) {
   const ServiceOptions& limits = service.options();
-  if (fields.token_lists("input", limits.most_texts, limits.most_characters))
+  if (fields.token_lists("input", limits.max_texts, limits.max_text_bytes))
     throw HttpError(400,
                     "\"input\" has numbers of tokens, which are those of another tokenizer; send texts (in "
                     "LangChain: check_embedding_ctx_length=False).");
-  std::vector<std::string> texts = fields.required_texts("input", limits.most_texts);
+  std::vector<std::string> texts = fields.required_texts("input", limits.max_texts);
   if (texts.empty()) throw HttpError(400, "\"input\" is an empty list; it must have a text.");
   service.require_few_bytes(texts);
   return texts;
 }
 
-/// Refuses what would silently change nothing. Returns whether numbers are wanted as base64.
+/// Reads encoding_format, and refuses fields that are not supported. Returns whether the numbers are to be
+/// encoded in base64.
 bool wants_base64(const Fields& fields, const Embedder& embedder) {
   const bool base64 = fields.one_of("encoding_format", {"float", "base64"}) == "base64";
-  if (fields.whole("dimensions", 1, 1 << 20).value_or(embedder.size()) != embedder.size())
+  if (fields.integer("dimensions", 1, 1 << 20).value_or(embedder.size()) != embedder.size())
     throw HttpError(400, fmt::format("\"dimensions\" is not supported; embeddings of this model have {}.",
                                      embedder.size()));
   fields.ignore({"user", "api_key", "auth_key"});
@@ -47,11 +48,12 @@ bool wants_base64(const Fields& fields, const Embedder& embedder) {
 
 std::string numbers_text(std::span<const float> values, bool as_base64) {
   if (!as_base64) return fmt::format("[{}]", fmt::join(values, ","));
-  const auto bytes = std::as_bytes(values);  // in little endian, as they lie in memory
+  const auto bytes = std::as_bytes(values);  // little endian, as in memory
   return '"' + base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()}) + '"';
 }
 
-/// The text is composed here, because a tree of JSON takes ten times the memory of the numbers.
+/// The body of the answer. It is composed as text, because a tree of JSON takes ten times the memory of the
+/// numbers.
 std::string body_of(const std::string& model, std::span<const TextEmbedding> all, bool as_base64) {
   std::string data;
   size_t tokens = 0;
@@ -69,14 +71,14 @@ HttpAnswer embeddings(Service& service, const HttpRequest& request) {
   const auto model = embedder_of(service, fields);
   const std::vector<std::string> texts = input_of(service, fields);
   const bool as_base64 = wants_base64(fields, model->predictor());
-  const auto share = service.wait(bytes_of(texts));
+  const auto reservation = service.reserve_text_bytes(bytes_of(texts));
   const std::vector<TextEmbedding> all = model->predictor().embed(texts, {.cancel = request.cancel});
   size_t cut = 0;
   for (const TextEmbedding& embedding : all) {
     if (embedding.error) throw HttpError(500, fmt::format("{}: {}", model->folder, *embedding.error));
     cut += embedding.tokens_cut > 0;
   }
-  service.count_cut(model->name, cut);
+  service.count_cut_sentences(model->name, cut);
   return {.body = body_of(model->name, all, as_base64)};
 }
 

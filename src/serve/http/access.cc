@@ -58,13 +58,13 @@ Access::Access(const std::vector<std::string>& hosts, const std::vector<std::str
 
 Access Access::of_server(const std::string& listens_to, bool needs_key, const std::vector<std::string>& hosts,
                          const std::vector<std::string>& origins) {
-  const std::vector<std::string> all{"*"}, own{"loopback"};
-  const bool is_own = is_loopback(listens_to) && !needs_key;
-  return {hosts.empty() && !is_own ? all : hosts, !origins.empty() ? origins : is_own ? own : all};
+  const std::vector<std::string> all{"*"}, loopback{"loopback"};
+  const bool is_local = is_loopback(listens_to) && !needs_key;
+  return {hosts.empty() && !is_local ? all : hosts, !origins.empty() ? origins : is_local ? loopback : all};
 }
 
 bool Access::allows_host(const HttpRequest& request) const {
-  if (contains(hosts_, "*") || !request.headers.contains("host")) return true;  // browsers send one
+  if (contains(hosts_, "*") || !request.headers.contains("host")) return true;  // browsers always send Host
   const std::string host = host_of(request.header("host"));
   return is_loopback(host) || contains(hosts_, host);
 }
@@ -87,7 +87,7 @@ void Access::require(const HttpRequest& request) const {
                                      origin));
 }
 
-void Access::allow(const HttpRequest& request, HttpAnswer& answer) const {
+void Access::add_cors_headers(const HttpRequest& request, HttpAnswer& answer) const {
   const std::string origin = request.header("origin");
   const bool all = contains(origins_, "*");
   if (!all) answer.headers.emplace_back("Vary", "Origin");

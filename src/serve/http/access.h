@@ -10,28 +10,29 @@ namespace sixfold::serve {
 /// Whether a name or an address of a host means this machine: "localhost", "127.0.0.1", "::1".
 bool is_loopback(std::string_view host);
 
-/// Under which names a server may be asked, and which pages of browsers may ask it. A browser lets every page
-/// send requests to every server, and a page can give its own name the address of this machine (DNS rebinding):
-/// a server that needs no key must look at both.
+/// The host names under which a server may be addressed, and the origins of web pages that may use it. A
+/// browser lets every page send requests to every server, and the owner of a page can make its host name
+/// resolve to the address of this machine (DNS rebinding). A server that needs no API key must therefore check
+/// both the Host and the Origin of a request.
 class Access {
  public:
-  /// Every name and every page.
+  /// Allows every name and every page.
   Access() : Access({"*"}, {"*"}) {}
   /// `hosts`: names without a port, as in "mt.example.org"; "*" is every name. Names of this machine are always
-  /// allowed. `origins`: as browsers write them, as in "https://example.org"; "loopback" are the pages of this
-  /// machine, "*" is every page. Pages of the server itself are always allowed. Throws an input error for what
-  /// is neither.
+  /// allowed. `origins`: as browsers write them, as in "https://example.org"; "loopback" stands for the pages
+  /// of this machine, "*" for every page. Pages of the server itself are always allowed. Throws an input error
+  /// if an entry is not the name of a host, or not an origin.
   Access(const std::vector<std::string>& hosts, const std::vector<std::string>& origins);
-  /// The same where an empty list stands for names and pages of this machine, if the server listens to it alone
-  /// and needs no key, and otherwise for all. `listens_to`: an address or a name.
+  /// The same, but an empty list has a default: only names and pages of this machine if the server listens on a
+  /// loopback address and needs no API key, otherwise all. `listens_to`: an address or a name.
   static Access of_server(const std::string& listens_to, bool needs_key,
                           const std::vector<std::string>& hosts = {},
                           const std::vector<std::string>& origins = {});
 
-  /// Throws an `HttpError`: 421 for another name, 403 for a page that is not allowed.
+  /// Throws an `HttpError`: 421 for a host name, and 403 for an origin, that is not allowed.
   void require(const HttpRequest& request) const;
-  /// Adds the headers with which a browser lets the page that asks read the answer.
-  void allow(const HttpRequest& request, HttpAnswer& answer) const;
+  /// Adds the CORS headers by which the browser lets an allowed page read the answer.
+  void add_cors_headers(const HttpRequest& request, HttpAnswer& answer) const;
 
  private:
   bool allows_host(const HttpRequest& request) const;
@@ -40,9 +41,10 @@ class Access {
   std::vector<std::string> hosts_, origins_;
 };
 
-/// Whether a browser asks what a page may send (a preflight request of CORS).
+/// Whether this is a preflight request of CORS, by which a browser asks which requests a page may send.
 bool is_preflight(const HttpRequest& request);
-/// The answer to it, before `Access::allow`. Pages may use every method and header that the server reads.
+/// The answer to a preflight request, without the headers of `Access::add_cors_headers`. It allows every method
+/// and header that the server reads.
 HttpAnswer answer_preflight(const HttpRequest& request);
 
 }  // namespace sixfold::serve

@@ -21,9 +21,9 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-/// Throws an input error if lines of a log can't be added to a file: it is a pipe, to whose reader a server
-/// would wait, or it has lines of other text, which are somebody's. Returns whether its last line is not
-/// complete.
+/// Throws an input error if a log can't be appended to the file: because it is a pipe, whose reader could block
+/// the server, or because it contains something else than an access log. Returns whether its last line is
+/// incomplete.
 bool require_log_file(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || S_ISCHR(status.st_mode)) return false;
@@ -41,9 +41,9 @@ bool require_log_file(const std::string& path) {
 AccessLog::AccessLog(const std::string& path) {
   if (path == "-") return;
   require_output_file(path, {});
-  const bool is_cut = require_log_file(path);
+  const bool is_incomplete = require_log_file(path);
   file_.emplace(path);
-  if (is_cut) file_->append("\n");
+  if (is_incomplete) file_->append("\n");
 }
 
 void AccessLog::add(const AnsweredRequest& request) try {
@@ -53,7 +53,7 @@ void AccessLog::add(const AnsweredRequest& request) try {
   else
     log_line(line);
 } catch (const std::exception& error) {
-  if (const auto lost = lost_.add(1))
+  if (const auto lost = lost_lines_.add(1))
     log_warning("{} missing in the access log: {}", counted(*lost, "line is", "lines are"), error.what());
 }
 

@@ -27,7 +27,7 @@ ApiKeys::Keys ApiKeys::read(const std::string& path) {
     std::istringstream words(line);
     std::string key, rate, more;
     if (!(words >> key) || key.starts_with('#')) continue;
-    require(key.size() <= longest_key, "{}:{}: a key has at most {} bytes", path, number, longest_key);
+    require(key.size() <= max_key_bytes, "{}:{}: a key has at most {} bytes", path, number, max_key_bytes);
     require(key.find('%') == key.npos,
             "{}:{}: a key has no '%', which would mean another character in a header", path, number);
     Key entry;
@@ -36,7 +36,7 @@ ApiKeys::Keys ApiKeys::read(const std::string& path) {
       const auto [end, error] = std::from_chars(rate.data(), rate.data() + rate.size(), most);
       require(error == std::errc{} && end == rate.data() + rate.size() && most >= 1,
               "{}:{}: '{}' is not a number of requests for a minute", path, number, rate);
-      entry.most = entry.left = most;
+      entry.per_minute = entry.remaining = most;
     }
     require(rate.starts_with('#') || !(words >> more) || more.starts_with('#'),
             "{}:{}: a line has a key and a number of requests for a minute, and no more", path, number);
@@ -52,15 +52,15 @@ bool ApiKeys::needed() const {
   return !keys_.empty();
 }
 
-void ApiKeys::replace(ApiKeys&& by) {
+void ApiKeys::replace(ApiKeys&& other) {
   const std::lock_guard lock(mutex_);
-  for (auto& [text, key] : by.keys_)
-    if (const Key* const old = find(keys_, text); old && old->most == key.most) key = *old;
-  keys_.swap(by.keys_);
+  for (auto& [text, key] : other.keys_)
+    if (const Key* const old = find(keys_, text); old && old->per_minute == key.per_minute) key = *old;
+  keys_.swap(other.keys_);
 }
 
-/// Keys of the same length are compared to their ends, so that the time tells nothing of a key that is nearly
-/// right.
+/// Compares all bytes of keys of the same length, so that the time does not reveal how many bytes of a wrong
+/// key are right.
 ApiKeys::Key* ApiKeys::find(Keys& keys, const std::string& given) {
   Key* found = nullptr;
   for (auto& [text, key] : keys) {
@@ -73,7 +73,7 @@ ApiKeys::Key* ApiKeys::find(Keys& keys, const std::string& given) {
   return found;
 }
 
-/// A key's requests are refilled evenly, up to those of a minute.
+/// A token bucket: the remaining requests of a key grow evenly with time, up to those of one minute.
 void ApiKeys::admit(const std::string& given, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   if (keys_.empty()) return;
@@ -81,25 +81,24 @@ void ApiKeys::admit(const std::string& given, Clock::time_point now) {
   if (!found)
     throw HttpError(403, given.empty() ? "This server needs an API key." : "The API key is not known.");
   Key& key = *found;
-  if (!key.most) return;
-  const double seconds = std::chrono::duration<double>(now - key.at).count();
-  key.left = std::min(*key.most, key.left + *key.most * std::max(seconds, 0.0) / 60);
-  key.at = now;
-  if (key.left < 1) {
-    const int wait = static_cast<int>(std::ceil((1 - key.left) * 60 / *key.most));
-    throw HttpError(429, fmt::format("More than {} requests in a minute.", *key.most), wait);
+  if (!key.per_minute) return;
+  const double seconds = std::chrono::duration<double>(now - key.updated).count();
+  key.remaining = std::min(*key.per_minute, key.remaining + *key.per_minute * std::max(seconds, 0.0) / 60);
+  key.updated = now;
+  if (key.remaining < 1) {
+    const int wait = static_cast<int>(std::ceil((1 - key.remaining) * 60 / *key.per_minute));
+    throw HttpError(429, fmt::format("More than {} requests in a minute.", *key.per_minute), wait);
   }
-  key.left -= 1;
+  key.remaining -= 1;
 }
 
 namespace {
 
-constexpr const char* names[] = {"api_key", "auth_key"};
+constexpr const char* key_fields[] = {"api_key", "auth_key"};
 
-/// Whether a field may have a key. It is looked for before the fields are read, which takes more time and
-/// memory.
+/// Whether a field may contain an API key. This test is cheap; reading the fields takes more time and memory.
 bool may_have_key(const HttpRequest& request) {
-  return std::any_of(std::begin(names), std::end(names), [&](const char* name) {
+  return std::any_of(std::begin(key_fields), std::end(key_fields), [&](const char* name) {
     return request.body.find(name) != std::string::npos || request.query.contains(name) ||
            request.form.contains(name);
   });
@@ -114,7 +113,7 @@ std::string api_key_of(const HttpRequest& request) {
       return authorization.substr(scheme.size());
   if (!may_have_key(request)) return "";
   const Fields fields(request);
-  for (const char* name : names)
+  for (const char* name : key_fields)
     if (const auto key = fields.text(name)) return *key;
   return "";
 }

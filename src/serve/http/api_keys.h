@@ -10,28 +10,29 @@
 
 namespace sixfold::serve {
 
-/// The keys that clients must give, and how many requests each may make in a minute. Safe to share between
-/// threads.
+/// The API keys that clients must send, and how many requests a minute each of them allows. Safe to share
+/// between threads.
 class ApiKeys {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr size_t longest_key = 1024;  ///< bytes
+  static constexpr size_t max_key_bytes = 1024;  ///< bytes
 
-  /// `path` is a text file with a key and, if its requests are limited, their number for a minute on each line;
-  /// "#" begins a comment. Empty: no key is needed. Throws an input error that names the line.
+  /// `path`: a text file whose lines have a key and, optionally, the number of requests a minute that it
+  /// allows;
+  /// "#" begins a comment. An empty path: no key is needed. Throws an input error that names the line.
   explicit ApiKeys(const std::string& path) : keys_(read(path)) {}
 
   bool needed() const;
-  /// Takes other keys instead. A key that stays has the requests that it had left.
-  void replace(ApiKeys&& by);
+  /// Replaces the keys. A key that remains, with the same limit, keeps its number of remaining requests.
+  void replace(ApiKeys&& other);
   /// Counts a request. Throws an `HttpError`: 403 for an unknown key, 429 for too many requests.
   void admit(const std::string& key, Clock::time_point now = Clock::now());
 
  private:
   struct Key {
-    std::optional<double> most;  ///< requests in a minute
-    double left = 0;             ///< requests that may be made now
-    Clock::time_point at = {};   ///< when `left` was true
+    std::optional<double> per_minute;  ///< requests in a minute
+    double remaining = 0;              ///< requests that may be made now
+    Clock::time_point updated = {};    ///< when `remaining` was computed
   };
   using Keys = std::vector<std::pair<std::string, Key>>;
   static Keys read(const std::string& path);
@@ -41,9 +42,9 @@ class ApiKeys {
   Keys keys_;
 };
 
-/// The API key of a request, or an empty text. A key may stand in a header, as DeepL's and OpenAI's clients
-/// send it, or in a field, as LibreTranslate's, whose name is written without escapes. Throws as `Fields` if
-/// there may be such a field.
+/// The API key of a request, or an empty text. Clients of DeepL and OpenAI send it in a header, clients of
+/// LibreTranslate in a field; the name of this field must be written without escapes. Throws as `Fields` if the
+/// request may have such a field and its fields can't be read.
 std::string api_key_of(const HttpRequest& request);
 
 }  // namespace sixfold::serve

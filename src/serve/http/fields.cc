@@ -20,13 +20,13 @@ using nlohmann::json;
 
 constexpr JsonLimits body_limits{.max_depth = 16, .max_values = 100'000};
 
-[[noreturn]] void refuse(std::string_view name, std::string_view what) {
-  throw HttpError(400, fmt::format("\"{}\" must be {}.", name, what));
+[[noreturn]] void refuse(std::string_view name, std::string_view expected) {
+  throw HttpError(400, fmt::format("\"{}\" must be {}.", name, expected));
 }
 
-/// The value of a field that is a text, or a part of a list of texts.
-std::string text_in(const json& value, std::string_view name, std::string_view wanted) {
-  if (!value.is_string()) refuse(name, wanted);
+/// The value of a field that is a text, or an element of a list of texts.
+std::string text_in(const json& value, std::string_view name, std::string_view expected) {
+  if (!value.is_string()) refuse(name, expected);
   std::string text = value.get<std::string>();
   if (text.find('\0') != text.npos) refuse(name, "text, which has no NUL");
   return text;
@@ -34,7 +34,7 @@ std::string text_in(const json& value, std::string_view name, std::string_view w
 
 /// The fields of a form: a field that occurs more than once is a list.
 template <class Pairs>
-json of_pairs(const Pairs& pairs) {
+json fields_of_pairs(const Pairs& pairs) {
   json all = json::object();
   for (const auto& [name, value] : pairs) {
     if (first_invalid_utf8(name) || first_invalid_utf8(value))
@@ -50,7 +50,7 @@ json of_pairs(const Pairs& pairs) {
   return all;
 }
 
-json of_json(const std::string& body) {
+json fields_of_json(const std::string& body) {
   try {
     json all = parse_json(body, "The body", body_limits);
     if (!all.is_object()) throw HttpError(400, "The body must be a JSON object.");
@@ -62,14 +62,15 @@ json of_json(const std::string& body) {
 
 json fields_of(const HttpRequest& request) {
   const std::string type = request.content_type();
-  if (request.body.empty() && type != "multipart/form-data") return of_pairs(request.query);
-  if (type == "application/json") return of_json(request.body);
-  if (type == "multipart/form-data") return of_pairs(request.form);
-  if (type == "application/x-www-form-urlencoded") return of_pairs(parse_form(request.body));
+  if (request.body.empty() && type != "multipart/form-data") return fields_of_pairs(request.query);
+  if (type == "application/json") return fields_of_json(request.body);
+  if (type == "multipart/form-data") return fields_of_pairs(request.form);
+  if (type == "application/x-www-form-urlencoded") return fields_of_pairs(parse_form(request.body));
   throw HttpError(415, "Send application/json, application/x-www-form-urlencoded or multipart/form-data.");
 }
 
-/// A number with a point that is whole, such as 12.0, as a whole number; any other value as it is.
+/// Converts a floating-point number without a fraction, such as 12.0, to an integer; returns any other value as
+/// it is.
 json with_whole_numbers(const json& value) {
   const double number = value.is_number_float() ? value.get<double>() : 0.5;
   return number == std::trunc(number) && std::abs(number) <= 0x1p53 ? json(static_cast<int64_t>(number))
@@ -114,30 +115,30 @@ std::string Fields::required_text(std::string_view name) const {
   throw HttpError(400, fmt::format("The request has no \"{}\".", name));
 }
 
-std::vector<std::string> Fields::texts(std::string_view name, size_t most) const {
+std::vector<std::string> Fields::texts(std::string_view name, size_t max_texts) const {
   const json* value = find(name);
   if (!value) return {};
-  constexpr std::string_view wanted = "a text or a list of texts";
-  if (!value->is_array()) return {text_in(*value, name, wanted)};
-  if (value->size() > most) refuse(name, fmt::format("a list of at most {} texts", most));
+  constexpr std::string_view expected = "a text or a list of texts";
+  if (!value->is_array()) return {text_in(*value, name, expected)};
+  if (value->size() > max_texts) refuse(name, fmt::format("a list of at most {} texts", max_texts));
   std::vector<std::string> all;
-  for (const json& element : *value) all.push_back(text_in(element, name, wanted));
+  for (const json& element : *value) all.push_back(text_in(element, name, expected));
   return all;
 }
 
-std::optional<std::vector<std::vector<int32_t>>> Fields::token_lists(std::string_view name, size_t most_lists,
-                                                                     size_t most_tokens) const {
+std::optional<std::vector<std::vector<int32_t>>> Fields::token_lists(std::string_view name, size_t max_lists,
+                                                                     size_t max_tokens) const {
   const json* value = find(name);
   if (!value || !value->is_array() || value->empty() || value->front().is_string()) return {};
   const bool one = !value->front().is_array();
-  if (!one && value->size() > most_lists) refuse(name, fmt::format("a list of at most {} lists", most_lists));
+  if (!one && value->size() > max_lists) refuse(name, fmt::format("a list of at most {} lists", max_lists));
   std::vector<std::vector<int32_t>> lists;
   size_t tokens = 0;
   for (size_t i = 0; i < (one ? 1 : value->size()); ++i) {
     const json& list = one ? *value : (*value)[i];
     if (!list.is_array()) refuse(name, "a text, a list of tokens, or a list of such texts or lists");
     tokens += list.size();
-    if (tokens > most_tokens) refuse(name, fmt::format("at most {} tokens", most_tokens));
+    if (tokens > max_tokens) refuse(name, fmt::format("at most {} tokens", max_tokens));
     std::vector<int32_t>& ids = lists.emplace_back();
     for (const json& id : list) {
       if (!id.is_number_integer() || id < 0 || id > std::numeric_limits<int32_t>::max())
@@ -148,39 +149,39 @@ std::optional<std::vector<std::vector<int32_t>>> Fields::token_lists(std::string
   return lists;
 }
 
-std::vector<std::string> Fields::required_texts(std::string_view name, size_t most) const {
+std::vector<std::string> Fields::required_texts(std::string_view name, size_t max_texts) const {
   if (!has(name)) throw HttpError(400, fmt::format("The request has no \"{}\".", name));
-  return texts(name, most);
+  return texts(name, max_texts);
 }
 
-std::optional<int64_t> Fields::whole(std::string_view name, int64_t least, int64_t most) const {
+std::optional<int64_t> Fields::integer(std::string_view name, int64_t min, int64_t max) const {
   const json* value = find(name);
   if (!value) return {};
-  const auto wanted = [&] { return fmt::format("a whole number from {} to {}", least, most); };
+  const auto expected = [&] { return fmt::format("a whole number from {} to {}", min, max); };
   if (value->is_string()) {
     const auto number = parsed<int64_t>(value->get<std::string>());
-    if (!number || *number < least || *number > most) refuse(name, wanted());
+    if (!number || *number < min || *number > max) refuse(name, expected());
     return number;
   }
   try {
-    return whole_number(with_whole_numbers(*value), name, least, most);
+    return whole_number(with_whole_numbers(*value), name, min, max);
   } catch (const Error&) {
-    refuse(name, wanted());
+    refuse(name, expected());
   }
 }
 
-std::optional<double> Fields::number(std::string_view name, double least, double most) const {
+std::optional<double> Fields::number(std::string_view name, double min, double max) const {
   const json* value = find(name);
   if (!value) return {};
   std::optional<double> number;
   if (value->is_number()) number = value->get<double>();
   if (value->is_string()) number = parsed<double>(value->get<std::string>());
-  if (!number || !(*number >= least && *number <= most))
-    refuse(name, fmt::format("a number from {} to {}", least, most));
+  if (!number || !(*number >= min && *number <= max))
+    refuse(name, fmt::format("a number from {} to {}", min, max));
   return number;
 }
 
-std::optional<bool> Fields::truth(std::string_view name) const {
+std::optional<bool> Fields::boolean(std::string_view name) const {
   const json* value = find(name);
   if (!value) return {};
   if (value->is_boolean()) return value->get<bool>();
@@ -212,7 +213,8 @@ std::optional<Fields> Fields::object(std::string_view name) const {
 
 namespace {
 
-/// A field as the value of an option. A number may be a text, as in a form, and whole where it has a point.
+/// Converts a field to the value of an option. A number may be given as a text, as in a form, and an integer
+/// with a decimal point.
 OptionNode node_of_field(const json& value, std::string_view type) {
   using Kind = OptionNode::Kind;
   if (value.is_string()) {
@@ -229,7 +231,7 @@ OptionNode node_of_field(const json& value, std::string_view type) {
   return {.kind = Kind::plain, .text = with_whole_numbers(value).dump()};
 }
 
-/// Sets the options of a struct that some fields name.
+/// Sets the options of a struct from the fields of a request.
 class FieldReader final : public OptionVisitor {
  public:
   using Find = std::function<const json*(std::string_view)>;
@@ -240,16 +242,16 @@ class FieldReader final : public OptionVisitor {
                    const Range& range) override {
     const OptionField* field = std::ranges::find(fields_, name, &OptionField::option);
     if (field == fields_.end()) return false;
-    const std::string_view called = field->field.empty() ? name : field->field;
-    const json* given = find_(called);
+    const std::string_view field_name = field->field.empty() ? name : field->field;
+    const json* given = find_(field_name);
     if (!given) return false;
     try {
       OptionNode node = node_of_field(*given, value.type_name());
-      if (value.type_name() == "BOOL" && (node.text == "1" || node.text == "0"))  // as `Fields::truth`
+      if (value.type_name() == "BOOL" && (node.text == "1" || node.text == "0"))  // as `Fields::boolean`
         node = node_of(node.text == "1");
       value.read(OptionSource{node, "", field->range.value_or(range)});
     } catch (const Error& error) {
-      throw HttpError(400, fmt::format("\"{}\": {}.", called, error.what()));
+      throw HttpError(400, fmt::format("\"{}\": {}.", field_name, error.what()));
     }
     return true;
   }

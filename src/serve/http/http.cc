@@ -7,7 +7,7 @@
 namespace sixfold::serve {
 namespace {
 
-constexpr size_t most_fields = 4096;
+constexpr size_t max_fields = 4096;
 
 /// A name or a value of a form.
 std::string decoded(std::string_view text) {
@@ -38,8 +38,8 @@ std::multimap<std::string, std::string> parse_form(std::string_view text) {
     text.remove_prefix(std::min(field.size() + 1, text.size()));
     const size_t equals = std::min(field.find('='), field.size());
     if (field.empty()) continue;
-    if (fields.size() == most_fields)
-      throw HttpError(400, "A form has " + std::to_string(most_fields) + " fields at most.");
+    if (fields.size() == max_fields)
+      throw HttpError(400, "A form has " + std::to_string(max_fields) + " fields at most.");
     fields.emplace(decoded(field.substr(0, equals)), decoded(field.substr(std::min(equals + 1, field.size()))));
   }
   return fields;

@@ -11,11 +11,11 @@
 
 namespace sixfold::serve {
 
-/// Replaces "%C3" by the byte of this number. A "%" that two hexadecimal digits do not follow stays.
+/// Decodes percent-encoded bytes such as "%C3". A "%" that is not followed by two hexadecimal digits stays.
 std::string percent_decoded(std::string_view text);
 
-/// Reads the fields of a form, or of the query of an address: "q=a+dog&q=%C3%A4". A field may occur several
-/// times, in this order; a value may hold "=". Throws an `HttpError` (400) for more than 4,096 fields.
+/// Reads the fields of a form, or of the query of an address: "q=a+dog&q=%C3%A4". The values of a repeated
+/// field keep their order. A value may contain "=". Throws an `HttpError` (400) for more than 4,096 fields.
 std::multimap<std::string, std::string> parse_form(std::string_view text);
 
 /// A file of a form (multipart/form-data).
@@ -23,11 +23,11 @@ struct Upload {
   std::string field, file_name, content_type, content;
 };
 
-/// A request as a route sees it.
+/// A request as it is passed to a route.
 struct HttpRequest {
   std::string method, path;                       ///< the path is decoded and has no query
-  std::multimap<std::string, std::string> query;  ///< of the address, decoded
-  std::map<std::string, std::string> headers;     ///< names in lower case
+  std::multimap<std::string, std::string> query;  ///< the fields of the query, decoded
+  std::map<std::string, std::string> headers;     ///< by name in lower case
   std::string body;                               ///< empty for multipart/form-data
   std::multimap<std::string, std::string> form;   ///< the fields of multipart/form-data that are not files
   std::vector<Upload> files;
@@ -49,7 +49,7 @@ struct HttpAnswer {
   std::string content_type = "application/json";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Writes the body in parts while it is computed, instead of `body`.
+  /// If set, writes the body in parts, as they are computed; `body` is then not used.
   std::function<void(const WritePart&)> parts = {};
 };
 

@@ -17,9 +17,9 @@ namespace http = boost::beast::http;
 using boost::beast::error_code;
 using boost::beast::string_view;
 
-/// Of a line between the chunks of a body, and of all headers after it.
-constexpr size_t most_chunk_line = 4096;
-constexpr size_t most_method = 32;
+/// The limit of a line between the chunks of a body, and of all trailers after the last chunk.
+constexpr size_t max_chunk_line_bytes = 4096;
+constexpr size_t max_method_bytes = 32;
 
 std::string_view view(string_view text) { return {text.data(), text.size()}; }
 
@@ -35,7 +35,8 @@ HttpError not_valid(const std::string& why) {
   return {400, fmt::format("The request is not valid HTTP: {}.", why)};
 }
 
-/// Cuts off the name of the server, which clients of proxies send (RFC 9112, 3.2.2), and returns it.
+/// Removes the scheme and the authority of a target in absolute form, which clients of proxies send (RFC
+/// 9112, 3.2.2), and returns the authority; empty if the target has none.
 std::string take_authority(std::string& target) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!ascii_lower(std::string_view(target).substr(0, scheme.size())).starts_with(scheme)) continue;
@@ -48,7 +49,8 @@ std::string take_authority(std::string& target) {
   return {};
 }
 
-/// Beast reads the line of the request, the headers and the chunks; this class refuses more of them.
+/// Reads a request by Beast's parser, which parses the request line, the headers and the chunks. This class is
+/// stricter than Beast: it refuses more requests.
 class Parser final : public http::basic_parser<true> {
  public:
   Parser(RequestSource& source, const RequestLimits& limits, ReceivedRequest& to)
@@ -57,7 +59,8 @@ class Parser final : public http::basic_parser<true> {
     body_limit(limits.body_bytes);
   }
 
-  /// Reads what it can of `bytes`, and returns how many it has read. `more`: it needs more of them.
+  /// Parses as much of `bytes` as possible, and returns the number of parsed bytes. Sets `more` if it needs
+  /// more bytes to go on.
   size_t read(std::string_view bytes, bool& more) {
     const bool in_head = !is_header_done();
     const size_t body = request_.body.size();
@@ -75,11 +78,11 @@ class Parser final : public http::basic_parser<true> {
     return count;
   }
 
-  /// How many bytes are needed at least. The end of a body in chunks has five, and Beast takes fewer of them
-  /// for an error of the program.
-  size_t least() const { return is_header_done() && chunked() ? 5 : 1; }
+  /// The minimum number of bytes to pass to `read`. The end of a chunked body has five bytes, and Beast treats
+  /// a call with fewer as a programming error.
+  size_t min_bytes() const { return is_header_done() && chunked() ? 5 : 1; }
 
-  /// Whether the client asks before it sends the body.
+  /// Whether the client waits for "100 Continue" before it sends the body.
   bool waits_for_continue() const {
     return is_header_done() && to_.is_http_1_1 && request_.headers.contains("expect");
   }
@@ -89,24 +92,24 @@ class Parser final : public http::basic_parser<true> {
     return {431, fmt::format("The headers are longer than {} bytes.", limits_.head_bytes)};
   }
 
-  /// `read`: whole lines; `waiting`: bytes of a line, or of headers, whose end has not arrived. Whether a
-  /// request is refused does not depend on how its bytes arrive.
+  /// `read`: complete lines that were parsed; `waiting`: bytes of a line, or of headers, whose end has not
+  /// arrived. Whether a request is refused does not depend on how its bytes are split into packets.
   void check_head(std::string_view read, std::string_view waiting) {
     head_bytes_ += read.size();
     if (head_bytes_ + waiting.size() + (is_header_done() ? 0 : 1) > limits_.head_bytes) throw head_too_large();
-    const std::string_view line = waiting.substr(0, limits_.target_bytes + most_method);
+    const std::string_view line = waiting.substr(0, limits_.target_bytes + max_method_bytes);
     if (request_.method.empty() && line.size() < waiting.size() && line.find('\n') == line.npos)
       throw target_too_long(limits_);
-    // Beast joins a header that goes on in the next line (RFC 9112, 5.2); others may see two headers.
+    // Beast joins a header that continues on the next line (RFC 9112, 5.2); other servers may see two headers.
     for (const std::string_view fold : {"\n ", "\n\t"})
       if (read.find(fold) != read.npos) throw not_valid("a header goes on in the next line");
   }
 
-  /// `content`: of the bytes read, those that are not lines between chunks.
+  /// `content`: the number of bytes read that belong to the body itself, not to the lines between chunks.
   void check_body(std::string_view read, std::string_view waiting, size_t content) {
-    body_bytes_ += read.size();  // if chunks are small, most bytes are their lengths
+    body_bytes_ += read.size();  // includes the lengths of chunks, which are most bytes if chunks are small
     if (body_bytes_ > limits_.body_bytes + limits_.head_bytes) throw body_too_large(limits_);
-    if (read.size() - content + waiting.size() > most_chunk_line)
+    if (read.size() - content + waiting.size() > max_chunk_line_bytes)
       throw not_valid("the line before a chunk is too long");
   }
 
@@ -125,7 +128,7 @@ class Parser final : public http::basic_parser<true> {
   }
 
   void on_field_impl(http::field field, string_view name, string_view text, error_code&) override {
-    if (is_header_done()) return;  // one that follows the chunks
+    if (is_header_done()) return;  // a trailer, which follows the chunks
     const std::string_view value = view(text);
     const bool first = request_.headers.try_emplace(ascii_lower(view(name)), value).second;
     if (field == http::field::host && !first) throw not_valid("it has two hosts");
@@ -152,7 +155,7 @@ class Parser final : public http::basic_parser<true> {
   void on_body_init_impl(const boost::optional<uint64_t>&, error_code&) override {}
 
   size_t on_body_impl(string_view bytes, error_code&) override {
-    source_.make_room(bytes.size());
+    source_.reserve_body(bytes.size());
     request_.body.append(bytes.data(), bytes.size());
     return bytes.size();
   }
@@ -190,14 +193,14 @@ void read_request(RequestSource& source, std::string& received, const RequestLim
   const std::string_view empty_line = "\r\n";
   while (received.size() < empty_line.size() && empty_line.starts_with(received)) receive();
   if (received.starts_with(empty_line)) begin = empty_line.size();
-  bool more = false, told_to_continue = false;
+  bool more = false, sent_continue = false;
   while (!parser.is_done()) {
-    if (!more && received.size() - begin >= parser.least()) {
+    if (!more && received.size() - begin >= parser.min_bytes()) {
       begin += parser.read(std::string_view(received).substr(begin), more);
       continue;
     }
-    if (parser.waits_for_continue() && !told_to_continue) source.send_continue();
-    told_to_continue = parser.waits_for_continue();
+    if (parser.waits_for_continue() && !sent_continue) source.send_continue();
+    sent_continue = parser.waits_for_continue();
     receive();
     more = false;
   }

@@ -7,17 +7,17 @@
 
 namespace sixfold::serve {
 
-/// Where the bytes of a connection's requests come from, and who is told of them.
+/// The input of a connection, from which requests are read. It is also notified while a request is read.
 class RequestSource {
  public:
   virtual ~RequestSource() = default;
   /// Appends bytes that have arrived. Returns false at the end of the input. May throw an `HttpError` (408,
   /// 503).
   virtual bool receive(std::string& to) = 0;
-  /// The client waits for "100 Continue" before it sends the body.
+  /// Sends "100 Continue", for which the client waits before it sends the body.
   virtual void send_continue() = 0;
-  /// So many more bytes of a body are to be held. May throw an `HttpError` (503).
-  virtual void make_room(size_t bytes) = 0;
+  /// Called before this many more bytes of a body are kept in memory. May throw an `HttpError` (503).
+  virtual void reserve_body(size_t bytes) = 0;
 };
 
 struct RequestLimits {
@@ -30,23 +30,26 @@ struct RequestLimits {
 struct ReceivedRequest {
   HttpRequest request;
   bool is_http_1_1 = true;  ///< false: HTTP/1.0
-  bool keep_alive = false;  ///< whether the client wants the connection to go on
+  bool keep_alive = false;  ///< whether the client wants to keep the connection open
 };
 
 /// Reads the next request. `received`: bytes that have arrived before; those after the request are left in it.
-/// Takes time proportional to the bytes of the request. Throws an `HttpError` if it is not valid, not complete
-/// or exceeds a limit: then `to` has what was read, and what follows in the input can't be trusted.
+/// Takes time proportional to the bytes of the request. Throws an `HttpError` if the request is invalid,
+/// incomplete or exceeds a limit; `to` then contains the part that was read, and the rest of the input can't be
+/// used.
 ///
-/// Where servers and proxies could disagree on where a request ends, it is refused: a header that goes on in
-/// the next line, a space before a colon, two lengths, two hosts or none, control characters in values.
+/// A request is refused if servers and proxies could disagree on where it ends (request smuggling): for a
+/// header that continues on the next line, a space before a colon, two lengths, no host or two, or control
+/// characters in values.
 void read_request(RequestSource& source, std::string& received, const RequestLimits& limits,
                   ReceivedRequest& to);
 
-/// How the end of an answer is known.
+/// How the client recognizes the end of an answer's body: by Content-Length, by the last chunk, or because the
+/// connection is closed.
 enum class BodyEnd { length, chunks, close };
 
-/// The status line and the headers of an answer, with the empty line. `idle_time`: how long the connection may
-/// wait for the next request; nothing: it is closed after this answer.
+/// The status line and the headers of an answer, with the empty line after them. `idle_time`: how long the
+/// connection may wait for the next request; nothing: it is closed after this answer.
 std::string answer_head(const HttpAnswer& answer, BodyEnd end, std::optional<std::chrono::seconds> idle_time);
 
 }  // namespace sixfold::serve

@@ -14,7 +14,7 @@
 #include "base/plural.h"
 #include "serve/http/http_message.h"
 #include "serve/http/refusal.h"
-#include "serve/http/share.h"
+#include "serve/http/reservation.h"
 #include "serve/http/socket.h"
 
 namespace sixfold::serve {
@@ -22,10 +22,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How often a thread that waits looks whether the server ends.
-constexpr milliseconds slice{100};
-/// After the grace time: for requests that were cancelled to send their answer.
-constexpr milliseconds last_moment{500};
+/// How often a waiting thread checks whether the server is stopping.
+constexpr milliseconds poll_interval{100};
+/// The time after the grace period in which cancelled requests can send their answers.
+constexpr milliseconds cancellation_time{500};
 
 int require_listening(const HttpOptions& options) {
   const int socket = listen_to(options.host, options.port);
@@ -34,13 +34,14 @@ int require_listening(const HttpOptions& options) {
   return socket;
 }
 
-/// The request is not read, so that the face is not known: the error has the fields of two.
+/// The request has not been read, so that the interface is not known: the error has the fields of two
+/// interfaces.
 std::string refusal_of_connection(const Access& access) {
   const std::string message = "The server has too many connections.";
   HttpAnswer answer{.status = 503,
                     .body = fmt::format(R"({{"error":"{}","message":"{}"}})", message, message),
                     .headers = {{"Retry-After", "1"}}};
-  access.allow({}, answer);
+  access.add_cors_headers({}, answer);
   return answer_head(answer, BodyEnd::length, {}) + answer.body;
 }
 
@@ -50,58 +51,59 @@ std::string refusal_of_connection(const Access& access) {
 class HttpServer::Connection final : public RequestSource {
  public:
   Connection(HttpServer& server, int socket)
-      : server_(server), options_(server.options()), socket_(socket), open_(server.connections_, socket) {}
+      : server_(server), options_(server.options()), socket_(socket), entry_(server.connections_, socket) {}
 
   void serve() {
     OpenConnections& all = server_.connections_;
-    if (all.count() > options_->connections && !all.make_room()) {
+    if (all.count() > options_->connections && !all.evict_longest_waiting()) {
       socket_.send(refusal_of_connection(options_->access), options_->write_time);
       return;
     }
-    while (has_request() && exchange()) open_.waits();
-    if (open_.was_ended()) socket_.input_was_ended();
+    while (wait_for_request() && serve_request()) entry_.set_waiting();
+    if (entry_.was_evicted()) socket_.note_input_shutdown();
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Waits until a request begins.
-  bool has_request() {
+  /// Waits for the first bytes of a request. Returns false if the client closed the connection, was idle for
+  /// too long, or if the server is stopping.
+  bool wait_for_request() {
     const auto until = Clock::now() + options_->idle_time;
     while (received_.empty()) {
       if (server_.stopping_ || Clock::now() >= until) return false;
-      if (socket_.has_input(slice)) return socket_.receive(received_);
+      if (socket_.has_input(poll_interval)) return socket_.receive(received_);
     }
     return true;
   }
 
-  /// Reads a request and answers it. Returns whether the connection goes on.
-  bool exchange() {
+  /// Reads a request and answers it. Returns whether the connection stays open.
+  bool serve_request() {
     options_ = server_.options();
     const auto begun = Clock::now();
-    arrives_until_ = begun + options_->arrival_time;
-    std::stop_token cancel = open_.begins(begun + options_->request_time);
-    Share body(server_.held_, options_->held_bytes);
+    arrival_deadline_ = begun + options_->arrival_time;
+    std::stop_token cancel = entry_.begin_request(begun + options_->request_time);
+    Reservation body(server_.held_bytes_, options_->total_body_bytes);
     body_ = &body;
     ReceivedRequest received;
     HttpAnswer answer;
-    bool goes_on = false;
+    bool keep_alive = false;
     try {
       read_request(*this, received_, {.body_bytes = options_->body_bytes}, received);
-      if (!open_.has_request(received.is_http_1_1)) throw too_slow();
+      if (!entry_.complete_request(received.is_http_1_1)) throw too_slow();
       received.request.address = address_;
       received.request.cancel = std::move(cancel);
       options_->access.require(received.request);
       answer = is_preflight(received.request) ? answer_preflight(received.request)
                                               : server_.handler_(received.request);
-      goes_on = received.keep_alive && !server_.stopping_ &&
-                4 * server_.connections_.count() <= 3 * options_->connections;
+      keep_alive = received.keep_alive && !server_.stopping_ &&
+                   4 * server_.connections_.count() <= 3 * options_->connections;
     } catch (const HttpError& error) {
       answer = refusal(received.request.path, error);
     }
-    options_->access.allow(received.request, answer);
+    options_->access.add_cors_headers(received.request, answer);
     body_bytes_ = 0;
-    goes_on = send(answer, received, goes_on) && goes_on;
+    keep_alive = send(answer, received, keep_alive) && keep_alive;
     if (options_->log)
       options_->log({.address = address_,
                      .method = received.request.method,
@@ -111,7 +113,7 @@ class HttpServer::Connection final : public RequestSource {
                      .body_bytes = body_bytes_,
                      .end = std::chrono::system_clock::now(),
                      .seconds = std::chrono::duration<double>(Clock::now() - begun).count()});
-    return goes_on;
+    return keep_alive;
   }
 
   static HttpError too_slow() {
@@ -119,30 +121,30 @@ class HttpServer::Connection final : public RequestSource {
   }
 
   bool receive(std::string& to) override {
-    const auto left = std::chrono::duration_cast<milliseconds>(arrives_until_ - Clock::now());
+    const auto left = std::chrono::duration_cast<milliseconds>(arrival_deadline_ - Clock::now());
     if (!socket_.has_input(std::max(left, milliseconds(0))))
       throw HttpError(408, "The request did not arrive in time.");
     if (socket_.receive(to)) return true;
-    if (open_.was_ended()) throw too_slow();
+    if (entry_.was_evicted()) throw too_slow();
     return false;
   }
   void send_continue() override { socket_.send("HTTP/1.1 100 Continue\r\n\r\n", options_->write_time); }
-  void make_room(size_t bytes) override {
+  void reserve_body(size_t bytes) override {
     const auto grow = [&] { return body_->grow(bytes); };
-    if (!grow() && !server_.connections_.make_room_for_body(open_, grow)) {
-      if (open_.was_ended()) throw too_slow();
+    if (!grow() && !server_.connections_.evict_bodies_until(entry_, grow)) {
+      if (entry_.was_evicted()) throw too_slow();
       throw HttpError(503, "The server has no room for another body.", 1);
     }
-    open_.holds(body_->amount());
+    entry_.set_held_bytes(body_->amount());
   }
 
-  /// Returns false if the client is gone, or if only the end of the connection tells the end of the answer.
-  bool send(const HttpAnswer& answer, const ReceivedRequest& to, bool goes_on) {
+  /// Returns false if the client has gone, or if the connection must be closed to mark the end of the answer.
+  bool send(const HttpAnswer& answer, const ReceivedRequest& to, bool keep_alive) {
     const bool chunks = answer.parts && to.is_http_1_1;
     const BodyEnd end = chunks ? BodyEnd::chunks : answer.parts ? BodyEnd::close : BodyEnd::length;
     std::string bytes =
         answer_head(answer, end,
-                    goes_on && end != BodyEnd::close
+                    keep_alive && end != BodyEnd::close
                         ? std::optional(std::chrono::duration_cast<std::chrono::seconds>(options_->idle_time))
                         : std::nullopt);
     const bool has_body = to.request.method != "HEAD" && answer.status != 204 && answer.status != 304;
@@ -151,15 +153,16 @@ class HttpServer::Connection final : public RequestSource {
       bytes += answer.body;
       body_bytes_ = answer.body.size();
     }
-    open_.answers();
+    entry_.begin_answer();
     return socket_.send(bytes, options_->write_time);
   }
 
-  /// The head goes with the first part: until then it can be found out whether the client has hung up.
+  /// Sends the head together with the first part, because `OpenConnections` can detect that the client has hung
+  /// up only before anything of the answer is sent.
   bool send_parts(const HttpAnswer& answer, std::string head, bool chunks) {
     bool open = true;
     const auto send = [&](std::string_view bytes) {
-      open_.answers();
+      entry_.begin_answer();
       open = open && socket_.send(std::exchange(head, {}).append(bytes), options_->write_time);
       return open;
     };
@@ -178,24 +181,24 @@ class HttpServer::Connection final : public RequestSource {
 
   HttpServer& server_;
   std::shared_ptr<const HttpOptions> options_;
-  Socket socket_;                                  // before `open_`, which must not outlive the descriptor
-  const std::string address_ = socket_.address();  // which is not known any more when the client has hung up
-  OpenConnections::Open open_;
-  std::string received_;  // bytes of the next request may arrive with those of this one
-  Clock::time_point arrives_until_{};
-  Share* body_ = nullptr;  // the bytes of the request's body
-  size_t body_bytes_ = 0;  // that were sent of the answer's body
+  Socket socket_;                                  // before `entry_`, which must not outlive the descriptor
+  const std::string address_ = socket_.address();  // read now: it is lost when the client hangs up
+  OpenConnections::Entry entry_;
+  std::string received_;  // may contain bytes of the next request
+  Clock::time_point arrival_deadline_{};
+  Reservation* body_ = nullptr;  // for the bytes of the request's body
+  size_t body_bytes_ = 0;        // number of bytes of the answer's body that were sent
 };
 
 HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler)
     : options_(std::make_shared<const HttpOptions>(options)),
       handler_(std::move(handler)),
-      listening_(require_listening(options)),
-      port_(port_of(listening_)),
-      connections_(options.patience, options.write_time) {}
+      listening_socket_(require_listening(options)),
+      port_(port_of(listening_socket_)),
+      connections_(options.min_wait, options.write_time) {}
 
 HttpServer::~HttpServer() {
-  if (listening_ >= 0) ::close(listening_);
+  if (listening_socket_ >= 0) ::close(listening_socket_);
 }
 
 std::shared_ptr<const HttpOptions> HttpServer::options() const {
@@ -203,7 +206,7 @@ std::shared_ptr<const HttpOptions> HttpServer::options() const {
   return options_;
 }
 
-void HttpServer::change(const HttpOptions& options) {
+void HttpServer::reconfigure(const HttpOptions& options) {
   auto changed = std::make_shared<const HttpOptions>(options);
   const std::lock_guard lock(mutex_);
   options_.swap(changed);
@@ -212,29 +215,29 @@ void HttpServer::change(const HttpOptions& options) {
 void HttpServer::run() {
   started_ = true;
   while (!stopping_) accept();
-  ::close(std::exchange(listening_, -1));
-  threads_.clear();  // waits for them
+  ::close(std::exchange(listening_socket_, -1));
+  threads_.clear();  // joins them
   ended_ = true;
 }
 
-/// Takes a connection, if one comes, and gives it a thread.
+/// Accepts a connection, if there is one, and starts a thread for it.
 void HttpServer::accept() {
-  pollfd watched{listening_, POLLIN, 0};
-  if (::poll(&watched, 1, static_cast<int>(slice.count())) <= 0) return;
-  const int socket = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+  pollfd watched{listening_socket_, POLLIN, 0};
+  if (::poll(&watched, 1, static_cast<int>(poll_interval.count())) <= 0) return;
+  const int socket = ::accept4(listening_socket_, nullptr, nullptr, SOCK_CLOEXEC);
   if (socket < 0) {
     if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
     if (const auto count = not_accepted_.add(1))
       log_warning("{} could not be accepted, at last since: {}", counted(*count, "connection"),
                   std::strerror(errno));
-    std::this_thread::sleep_for(slice);  // some reasons last a moment only
+    std::this_thread::sleep_for(poll_interval);  // some errors are temporary
     return;
   }
   threads_.remove_if([](const Thread& thread) { return thread.ended.load(); });
-  // Those that have ended stay for up to half a second, until their clients have read the answer.
-  const auto now = options();
-  if (threads_.size() < 2 * static_cast<size_t>(now->connections) && start_thread(socket)) return;
-  const std::string answer = refusal_of_connection(now->access);
+  // Evicted connections stay for up to half a second, until their clients have read the answer.
+  const auto current = options();
+  if (threads_.size() < 2 * static_cast<size_t>(current->connections) && start_thread(socket)) return;
+  const std::string answer = refusal_of_connection(current->access);
   ::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   char request[4096];  // the client may lose the answer if its request is not read
   ::recv(socket, request, sizeof request, MSG_DONTWAIT);
@@ -243,15 +246,15 @@ void HttpServer::accept() {
 
 /// Returns false if the system refuses another thread.
 bool HttpServer::start_thread(int socket) {
-  Thread& own = threads_.emplace_back();
+  Thread& entry = threads_.emplace_back();
   try {
-    own.thread = std::jthread([this, &own, socket] {
+    entry.thread = std::jthread([this, &entry, socket] {
       try {
         Connection(*this, socket).serve();
       } catch (const std::exception& error) {
         log_warning("a connection was given up: {}", error.what());
       }
-      own.ended = true;
+      entry.ended = true;
     });
   } catch (const std::system_error&) {
     threads_.pop_back();
@@ -266,7 +269,7 @@ void HttpServer::stop(milliseconds grace) {
   if (!started_) return;
   for (; !ended_; std::this_thread::sleep_for(milliseconds(5))) {
     if (std::chrono::steady_clock::now() >= until) connections_.cancel_all();
-    if (std::chrono::steady_clock::now() >= until + last_moment) connections_.cut_all();
+    if (std::chrono::steady_clock::now() >= until + cancellation_time) connections_.close_all();
   }
 }
 

@@ -7,32 +7,32 @@
 namespace sixfold::serve {
 
 struct KeptFileLimits {
-  size_t most = 1000;            ///< files
-  size_t most_bytes = 64 << 20;  ///< of all files
-  std::chrono::seconds age{1800};
+  size_t max_count = 1000;      ///< number of files
+  size_t max_bytes = 64 << 20;  ///< of all files
+  std::chrono::seconds max_age{1800};
 };
 
-/// Files for clients to download, in memory. A file is kept for a while; if there are too many, the oldest go
-/// first. Safe to share between threads.
+/// Files that clients can download, in memory. A file is removed when it is older than `max_age`, or, if there
+/// are too many or too large files, when it is the oldest. Safe to share between threads.
 class KeptFiles {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit KeptFiles(const KeptFileLimits& limits) : limits_(limits) {}
 
-  /// Keeps a file and returns its name, which nobody can guess, with the extension: ".txt". Throws an
-  /// `HttpError` (413) if it is larger than all files may be.
+  /// Stores a file and returns its name: a random name with `extension`, such as ".txt". Throws an `HttpError`
+  /// (413) if the file is larger than the limit of all files.
   std::string add(std::string content, const std::string& extension, Clock::time_point now = Clock::now());
-  /// Returns a file. Throws an `HttpError` (404) if there is none of this name.
+  /// Returns the content of a file. Throws an `HttpError` (404) if there is no file with this name.
   std::string find(const std::string& name, Clock::time_point now = Clock::now());
 
  private:
   struct File {
     std::string name, content;
-    Clock::time_point until;
+    Clock::time_point expires;
   };
-  void drop_old(Clock::time_point now);
-  void drop_first();
+  void drop_expired(Clock::time_point now);
+  void drop_oldest();
 
   const KeptFileLimits limits_;
   std::mutex mutex_;

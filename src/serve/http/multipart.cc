@@ -8,15 +8,16 @@
 namespace sixfold::serve {
 namespace {
 
-constexpr size_t most_parts = 4096;
-constexpr size_t most_part_head = 4096;  // bytes of the headers of a part
-constexpr size_t longest_boundary = 70;  // RFC 2046, 5.1.1
+constexpr size_t max_parts = 4096;
+constexpr size_t max_part_header_bytes = 4096;  // bytes of the headers of a part
+constexpr size_t max_boundary_bytes = 70;       // RFC 2046, 5.1.1
 
-/// Removes what stands before the first `end`, and `end`, and returns it; all of the text if it has no `end`.
+/// Returns what precedes the first `end`, and removes it from `text` together with `end`; if there is no `end`,
+/// returns and removes the whole text.
 std::string_view take(std::string_view& text, std::string_view end) {
-  const std::string_view taken = text.substr(0, text.find(end));
-  text.remove_prefix(std::min(taken.size() + end.size(), text.size()));
-  return taken;
+  const std::string_view before = text.substr(0, text.find(end));
+  text.remove_prefix(std::min(before.size() + end.size(), text.size()));
+  return before;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -24,7 +25,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
-/// Takes the value of a parameter, in quotes or not, with the semicolon after it.
+/// Returns the value of a parameter, which may be in quotes, and removes it and the semicolon after it from
+/// `text`.
 std::string take_value(std::string_view& text) {
   if (!text.starts_with('"')) return std::string(trimmed(take(text, ";")));
   std::string value;
@@ -40,7 +42,8 @@ std::string take_value(std::string_view& text) {
 
 HttpError not_a_form(const std::string& why) { return {400, "The form (multipart/form-data) " + why + "."}; }
 
-/// The name of a file. Some clients give it a second time, with its encoding (RFC 8187): UTF-8''%C3%A4.txt
+/// The name of a file. Some clients also send it with its encoding (RFC 8187), which is then preferred:
+/// UTF-8''%C3%A4.txt
 std::string file_name_of(std::string_view disposition) {
   if (const auto encoded = header_parameter(disposition, "filename*")) {
     const std::string_view encoding = "utf-8''";
@@ -49,7 +52,7 @@ std::string file_name_of(std::string_view disposition) {
   return header_parameter(disposition, "filename").value_or("");
 }
 
-/// A part without its content.
+/// The part that the headers `head` describe, without its content.
 Upload part_of(std::string_view head) {
   std::string_view disposition, type;
   while (!head.empty()) {
@@ -87,21 +90,20 @@ std::optional<std::string> header_parameter(std::string_view header, std::string
   return {};
 }
 
-/// A boundary has no line end, so that a search for one and the line end before it reads each byte twice at
-/// most.
+/// A boundary contains no line end, so that the search for a line end and a boundary reads each byte at most
+/// twice.
 void read_multipart(HttpRequest& request) {
   const std::string boundary = header_parameter(request.header("content-type"), "boundary").value_or("");
-  if (boundary.empty() || boundary.size() > longest_boundary) throw not_a_form("has no boundary");
+  if (boundary.empty() || boundary.size() > max_boundary_bytes) throw not_a_form("has no boundary");
   const std::string delimiter = "\r\n--" + boundary;
   std::string body = std::exchange(request.body, {});
   body.insert(0, "\r\n");
   std::string_view rest = body;
   take(rest, delimiter);
   for (size_t parts = 0; !rest.starts_with("--"); ++parts) {
-    if (parts == most_parts)
-      throw HttpError(413, "A form has " + std::to_string(most_parts) + " parts at most.");
+    if (parts == max_parts) throw HttpError(413, "A form has " + std::to_string(max_parts) + " parts at most.");
     take(rest, "\r\n");  // spaces may follow a boundary
-    const size_t head = rest.substr(0, most_part_head).find("\r\n\r\n");
+    const size_t head = rest.substr(0, max_part_header_bytes).find("\r\n\r\n");
     if (head == rest.npos) throw not_a_form("has a part whose headers do not end, or no end");
     Upload part = part_of(rest.substr(0, head));
     rest.remove_prefix(head + 4);

@@ -9,106 +9,108 @@
 namespace sixfold::serve {
 namespace {
 
-constexpr std::chrono::milliseconds interval{50};
+constexpr std::chrono::milliseconds check_interval{50};
 
 }  // namespace
 
-OpenConnections::OpenConnections(milliseconds patience, milliseconds write_time)
-    : patience_(patience),
+OpenConnections::OpenConnections(milliseconds min_wait, milliseconds write_time)
+    : min_wait_(min_wait),
       write_time_(write_time),
       thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
-OpenConnections::Open::Open(OpenConnections& all, int socket) : all_(all), socket_(socket) {
+OpenConnections::Entry::Entry(OpenConnections& all, int socket) : all_(all), socket_(socket) {
   const std::lock_guard lock(all_.mutex_);
-  place_ = all_.all_.insert(all_.all_.end(), this);
+  position_ = all_.all_.insert(all_.all_.end(), this);
 }
 
-OpenConnections::Open::~Open() {
+OpenConnections::Entry::~Entry() {
   const std::lock_guard lock(all_.mutex_);
-  all_.all_.erase(place_);
+  all_.all_.erase(position_);
 }
 
-void OpenConnections::Open::waits() {
+void OpenConnections::Entry::set_waiting() {
   const std::lock_guard lock(all_.mutex_);
-  waits_since_ = Clock::now();
-  answered_until_.reset();
-  held_ = 0;
+  waiting_since_ = Clock::now();
+  deadline_.reset();
+  held_bytes_ = 0;
 }
 
-std::stop_token OpenConnections::Open::begins(Clock::time_point until) {
+std::stop_token OpenConnections::Entry::begin_request(Clock::time_point deadline) {
   const std::lock_guard lock(all_.mutex_);
-  waits_since_ = Clock::now();
-  answered_until_ = until;
+  waiting_since_ = Clock::now();
+  deadline_ = deadline;
   stop_ = {};
   return stop_.get_token();
 }
 
-void OpenConnections::Open::holds(size_t bytes) {
+void OpenConnections::Entry::set_held_bytes(size_t bytes) {
   const std::lock_guard lock(all_.mutex_);
-  held_ = bytes;
+  held_bytes_ = bytes;
 }
 
-bool OpenConnections::Open::has_request(bool is_http_1_1) {
+bool OpenConnections::Entry::complete_request(bool is_http_1_1) {
   const std::lock_guard lock(all_.mutex_);
-  waits_since_.reset();
-  may_be_asked_ = is_http_1_1;
-  return !ended_;
+  waiting_since_.reset();
+  can_probe_ = is_http_1_1;
+  return !evicted_;
 }
 
-void OpenConnections::Open::answers() {
+void OpenConnections::Entry::begin_answer() {
   const std::lock_guard lock(all_.mutex_);
-  may_be_asked_ = false;
+  can_probe_ = false;
 }
 
-bool OpenConnections::Open::was_ended() const {
+bool OpenConnections::Entry::was_evicted() const {
   const std::lock_guard lock(all_.mutex_);
-  return ended_;
+  return evicted_;
 }
 
-bool OpenConnections::may_end(const Open& one) const {
-  return !one.ended_ && one.waits_since_ && Clock::now() - *one.waits_since_ >= patience_;
+bool OpenConnections::is_evictable(const Entry& one) const {
+  return !one.evicted_ && one.waiting_since_ && Clock::now() - *one.waiting_since_ >= min_wait_;
 }
 
-void OpenConnections::end(Open& one) {
+void OpenConnections::evict(Entry& one) {
   ::shutdown(one.socket_, SHUT_RD);
-  one.ended_ = true;
+  one.evicted_ = true;
 }
 
 int OpenConnections::count() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int>(
-      std::count_if(all_.begin(), all_.end(), [](const Open* one) { return !one->ended_; }));
+      std::count_if(all_.begin(), all_.end(), [](const Entry* one) { return !one->evicted_; }));
 }
 
-bool OpenConnections::make_room() {
+bool OpenConnections::evict_longest_waiting() {
   const std::lock_guard lock(mutex_);
-  Open* oldest = nullptr;
-  for (Open* one : all_)
-    if (may_end(*one) && (!oldest || *one->waits_since_ < *oldest->waits_since_)) oldest = one;
-  if (oldest) end(*oldest);
+  Entry* oldest = nullptr;
+  for (Entry* one : all_)
+    if (is_evictable(*one) && (!oldest || *one->waiting_since_ < *oldest->waiting_since_)) oldest = one;
+  if (oldest) evict(*oldest);
   return oldest;
 }
 
-/// If `own` may be ended itself, it ends no smaller one.
-bool OpenConnections::end_largest_body(const Open& own) {
+/// If `requester` itself can be evicted, it does not evict a connection with a smaller body.
+bool OpenConnections::evict_largest_body(const Entry& requester) {
   const std::lock_guard lock(mutex_);
-  Open* largest = nullptr;
-  for (Open* one : all_)
-    if (one != &own && may_end(*one) && one->held_ > (largest ? largest->held_ : 0)) largest = one;
-  if (largest && may_end(own) && own.held_ > largest->held_) return false;
-  if (largest) end(*largest);
+  Entry* largest = nullptr;
+  for (Entry* one : all_)
+    if (one != &requester && is_evictable(*one) && one->held_bytes_ > (largest ? largest->held_bytes_ : 0))
+      largest = one;
+  if (largest && is_evictable(requester) && requester.held_bytes_ > largest->held_bytes_) return false;
+  if (largest) evict(*largest);
   return largest;
 }
 
-bool OpenConnections::make_room_for_body(const Open& own, const std::function<bool()>& enough) {
+bool OpenConnections::evict_bodies_until(const Entry& requester, const std::function<bool()>& is_enough) {
   const auto until = Clock::now() + std::chrono::seconds(1);
-  std::unique_lock one(ending_bodies_, std::defer_lock);
-  while (!one.try_lock_for(std::chrono::milliseconds(2)))
-    if (own.was_ended() || Clock::now() >= until) return false;  // another waits for the room that `own` holds
-  constexpr int moments = 50;                                    // in which a connection ends
-  for (int moment = 0; !enough(); ++moment) {
-    if (own.was_ended() || Clock::now() >= until) return false;
-    if (moment % moments == 0 && !end_largest_body(own)) return false;
+  std::unique_lock lock(evicting_bodies_, std::defer_lock);
+  while (!lock.try_lock_for(std::chrono::milliseconds(2)))
+    if (requester.was_evicted() || Clock::now() >= until)
+      return false;                       // another thread waits for the memory that `requester` holds
+  constexpr int polls_per_eviction = 50;  // enough for an evicted connection to end
+  for (int polls = 0; !is_enough(); ++polls) {
+    if (requester.was_evicted() || Clock::now() >= until) return false;
+    if (polls % polls_per_eviction == 0 && !evict_largest_body(requester)) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return true;
@@ -116,38 +118,38 @@ bool OpenConnections::make_room_for_body(const Open& own, const std::function<bo
 
 void OpenConnections::cancel_all() {
   const std::lock_guard lock(mutex_);
-  for (Open* one : all_) one->stop_.request_stop();
+  for (Entry* one : all_) one->stop_.request_stop();
 }
 
-void OpenConnections::cut_all() {
+void OpenConnections::close_all() {
   const std::lock_guard lock(mutex_);
-  for (const Open* one : all_)
-    if (one->answered_until_) ::shutdown(one->socket_, SHUT_RDWR);
+  for (const Entry* one : all_)
+    if (one->deadline_) ::shutdown(one->socket_, SHUT_RDWR);
 }
 
-/// A client that has ended its input has hung up, or waits for the answer all the same. An interim answer,
-/// which clients of HTTP/1.1 skip (RFC 9110, 15.2), tells: the system of a client that has hung up resets the
-/// connection.
-void OpenConnections::watch(Open& one) const {
-  pollfd asked{one.socket_, POLLRDHUP, 0};
-  const short happened = ::poll(&asked, 1, 0) > 0 ? asked.revents : short{0};
+/// A client that has ended its side of the connection has either hung up or still waits for the answer. To find
+/// out, sends an interim answer, which clients of HTTP/1.1 ignore (RFC 9110, 15.2): if the client has hung up,
+/// its system resets the connection.
+void OpenConnections::check_client(Entry& one) const {
+  pollfd polled{one.socket_, POLLRDHUP, 0};
+  const short events = ::poll(&polled, 1, 0) > 0 ? polled.revents : short{0};
   const Clock::time_point now = Clock::now();
-  if ((happened & (POLLHUP | POLLERR)) != 0 || now >= *one.answered_until_) one.stop_.request_stop();
-  if (now >= *one.answered_until_ + write_time_) ::shutdown(one.socket_, SHUT_RDWR);
-  if ((happened & POLLRDHUP) == 0 || !one.may_be_asked_) return;
-  one.may_be_asked_ = false;
-  const std::string_view question = "HTTP/1.1 100 Continue\r\n\r\n";
-  const ssize_t sent = ::send(one.socket_, question.data(), question.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent > 0 && static_cast<size_t>(sent) < question.size()) ::shutdown(one.socket_, SHUT_RDWR);
+  if ((events & (POLLHUP | POLLERR)) != 0 || now >= *one.deadline_) one.stop_.request_stop();
+  if (now >= *one.deadline_ + write_time_) ::shutdown(one.socket_, SHUT_RDWR);
+  if ((events & POLLRDHUP) == 0 || !one.can_probe_) return;
+  one.can_probe_ = false;
+  const std::string_view probe = "HTTP/1.1 100 Continue\r\n\r\n";
+  const ssize_t sent = ::send(one.socket_, probe.data(), probe.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent > 0 && static_cast<size_t>(sent) < probe.size()) ::shutdown(one.socket_, SHUT_RDWR);
 }
 
-/// Asks each socket in turn, which takes a microsecond.
+/// Polls each socket in turn, which takes about a microsecond.
 void OpenConnections::watch(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    std::this_thread::sleep_for(interval);
+    std::this_thread::sleep_for(check_interval);
     const std::lock_guard lock(mutex_);
-    for (Open* one : all_)
-      if (one->answered_until_) watch(*one);
+    for (Entry* one : all_)
+      if (one->deadline_) check_client(*one);
   }
 }
 

@@ -10,83 +10,85 @@
 
 namespace sixfold::serve {
 
-/// The connections that are open, and what ends them besides their own threads. Safe to share between threads.
+/// The open connections of a server, and a thread that cancels requests and closes connections. Safe to share
+/// between threads.
 ///
-/// If there are too many, the one that has waited longest for a whole request makes room for a new one, so that
-/// clients that send nothing, or half of a request, do not keep others out. If bodies take too much memory, the
-/// largest that has not arrived whole makes room in the same way.
+/// If there are too many connections, that which has waited longest for a complete request is evicted: its
+/// input is ended. Clients that send nothing, or only a part of a request, therefore can't keep others out. If
+/// bodies take too much memory, the connection with the largest incomplete body is evicted in the same way.
 ///
-/// Requests are cancelled when their clients have hung up, or when their time is over; connections whose
-/// clients take the answer too slowly are closed.
+/// Requests are cancelled when their clients have hung up, or after their time limit. Connections whose clients
+/// read the answer too slowly are closed.
 class OpenConnections {
  public:
   using Clock = std::chrono::steady_clock;
   using milliseconds = std::chrono::milliseconds;
 
-  /// `patience`: how long a connection may wait in any case. `write_time`: for a client to take its answer
-  /// after the time of its request.
-  OpenConnections(milliseconds patience, milliseconds write_time);
+  /// `min_wait`: how long a connection may wait before it can be evicted. `write_time`: how long after the time
+  /// limit of a request its client may take to read the answer.
+  OpenConnections(milliseconds min_wait, milliseconds write_time);
 
-  /// A connection that is open while this object lives. It waits for a request at first.
-  class Open {
+  /// Registers a connection as open during the lifetime of this object. At first the connection waits for a
+  /// request.
+  class Entry {
    public:
-    Open(OpenConnections& all, int socket);
-    ~Open();
-    Open(const Open&) = delete;
-    Open& operator=(const Open&) = delete;
-    /// From now on it waits for a request to begin.
-    void waits();
-    /// A request has begun to arrive, which must be answered before `until`. Returns what cancels it.
-    std::stop_token begins(Clock::time_point until);
-    /// It holds so many bytes of the body that it waits for.
-    void holds(size_t bytes);
-    /// Its request has arrived whole. Returns false if its input was ended before. `is_http_1_1`: the version
-    /// that the client speaks.
-    bool has_request(bool is_http_1_1);
-    /// From now on the answer is written.
-    void answers();
-    /// Whether its input was ended to make room.
-    bool was_ended() const;
+    Entry(OpenConnections& all, int socket);
+    ~Entry();
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    /// The connection waits for the next request.
+    void set_waiting();
+    /// A request has begun to arrive; it must be answered before `deadline`. Stop is requested from the
+    /// returned token when the request is cancelled.
+    std::stop_token begin_request(Clock::time_point deadline);
+    /// Sets how many bytes of the incomplete body are in memory.
+    void set_held_bytes(size_t bytes);
+    /// The request has arrived completely. Returns false if the connection was evicted before. `is_http_1_1`:
+    /// whether the client uses this version.
+    bool complete_request(bool is_http_1_1);
+    /// The answer is being written from now on.
+    void begin_answer();
+    /// Whether the input was ended to make room for another connection or body.
+    bool was_evicted() const;
 
    private:
     friend class OpenConnections;
     OpenConnections& all_;
     const int socket_;
-    std::optional<Clock::time_point> waits_since_ = Clock::now();  // nothing: it has a request
-    std::optional<Clock::time_point> answered_until_;              // nothing: no request has begun
+    std::optional<Clock::time_point> waiting_since_ = Clock::now();  // nothing: it has a complete request
+    std::optional<Clock::time_point> deadline_;                      // nothing: no request has begun
     std::stop_source stop_;
-    bool may_be_asked_ = false;  // whether the client still listens
-    size_t held_ = 0;
-    bool ended_ = false;
-    std::list<Open*>::iterator place_;
+    bool can_probe_ = false;  // whether an interim answer can be sent to detect that the client has gone
+    size_t held_bytes_ = 0;
+    bool evicted_ = false;
+    std::list<Entry*>::iterator position_;
   };
 
-  /// The number of those that were not ended.
+  /// The number of connections that were not evicted.
   int count() const;
-  /// Ends the input of the connection that has waited longest. Returns false if there is none that may be
-  /// ended.
-  bool make_room();
-  /// Ends the input of connections that hold parts of bodies, that with the most bytes first, until `enough`
-  /// returns true, which it does once: then so does this function. Gives up after a second, if there is no
-  /// other that may be ended and holds as much as `own`, and if `own` was ended itself. One thread at a time
-  /// ends bodies, so that no more end than must.
-  bool make_room_for_body(const Open& own, const std::function<bool()>& enough);
-  /// Cancels all requests that there are.
+  /// Evicts the connection that has waited longest. Returns false if none can be evicted.
+  bool evict_longest_waiting();
+  /// Evicts connections with incomplete bodies, the largest body first, until `is_enough` returns true; then
+  /// returns true without calling it again. Returns false after a second, if there is no connection to evict (a
+  /// requester that could be evicted itself does not evict a smaller body), or if `requester` was evicted. Only
+  /// one thread at a time evicts, so that no more connections are evicted than necessary.
+  bool evict_bodies_until(const Entry& requester, const std::function<bool()>& is_enough);
+  /// Cancels all requests.
   void cancel_all();
   /// Closes all connections that have a request, in both directions.
-  void cut_all();
+  void close_all();
 
  private:
-  bool end_largest_body(const Open& own);
-  bool may_end(const Open& one) const;
-  static void end(Open& one);
+  bool evict_largest_body(const Entry& requester);
+  bool is_evictable(const Entry& one) const;
+  static void evict(Entry& one);
   void watch(const std::stop_token& stop);
-  void watch(Open& one) const;
+  void check_client(Entry& one) const;
 
-  const milliseconds patience_, write_time_;
-  std::timed_mutex ending_bodies_;
+  const milliseconds min_wait_, write_time_;
+  std::timed_mutex evicting_bodies_;
   mutable std::mutex mutex_;  // guards the list and its members; while it is held, no socket is closed
-  std::list<Open*> all_;
+  std::list<Entry*> all_;
   std::jthread thread_;  // last: it uses the members above
 };
 

@@ -8,7 +8,7 @@
 
 namespace sixfold::serve {
 
-/// A file of src/serve/page, which is a part of the program.
+/// A file of src/serve/page, compiled into the program.
 struct PageFile {
   std::string_view name, content;
 };
@@ -16,8 +16,8 @@ struct PageFile {
 /// All files of src/serve/page.
 std::span<const PageFile> page_files();
 
-/// Answers with a page's file, with status 304 if the client has it already, or throws an `HttpError` (404).
-/// Pages load nothing from elsewhere, and browsers are told to refuse it.
+/// Answers with a file of a page, or with status 304 if the client has it already. Throws an `HttpError` (404)
+/// if there is no such file. The answer's Content-Security-Policy lets pages load nothing from other servers.
 HttpAnswer page_file(const HttpRequest& request, std::string_view name);
 
 }  // namespace sixfold::serve

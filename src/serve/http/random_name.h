@@ -3,8 +3,8 @@
 
 namespace sixfold::serve {
 
-/// 128 bits from the system's source of random numbers, which nobody can guess, as 32 lower-case hexadecimal
-/// digits in the groups of a UUID. Throws an environment error if the system has none.
+/// A name that can't be guessed: 128 bits from the system's source of random numbers, written as a UUID with
+/// lower-case hexadecimal digits. Throws an environment error if the system has no such source.
 std::string random_name();
 
 /// Whether a text has the form of `random_name`.

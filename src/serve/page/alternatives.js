@@ -1,4 +1,4 @@
-// The n best translations of a sentence; the chosen one shows its tokens.
+// The panel with the n best translations of a sentence, and the tokens of the chosen one.
 import {byId, html} from "/page/elements.js";
 import {percent} from "/page/matrix.js";
 
@@ -33,13 +33,13 @@ export function describeScores(model) {
     `The score normalizes it for the length (${normalization}).`;
 }
 
-// `choose` gets the translation that is looked at, at once and whenever another is chosen.
+// Calls `choose` with the selected translation, at once and whenever another one is selected.
 export function showAlternatives(sentence, choose) {
   const all = sentence?.translations ?? [];
-  const look = (rank) => {
+  const select = (rank) => {
     byId("token-scores").replaceChildren(...(all[rank]?.tokens ?? []).map((token) => tokenChip(token.text, token.log_probability)));
     choose(all[rank] ?? null);
   };
-  byId("alternatives").tBodies[0].replaceChildren(...all.map((translation, rank) => row(translation, rank, 0, look)));
-  look(0);
+  byId("alternatives").tBodies[0].replaceChildren(...all.map((translation, rank) => row(translation, rank, 0, select)));
+  select(0);
 }

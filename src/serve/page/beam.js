@@ -1,4 +1,5 @@
-// The steps of beam search: a column for each step, a box for each hypothesis, lines from what it continues.
+// The panel with the steps of beam search: a column for each step, a box for each hypothesis, and a line to it from the
+// hypothesis that it continues.
 import {byId, html, svg} from "/page/elements.js";
 
 const WIDTH = 112, HEIGHT = 26, GAP = 30;
@@ -8,11 +9,12 @@ const FATES = {
   dropped: ["×", "is dropped", ": others are better"],
   stopped: ["■", "is stopped", ": it can't become better than those that are finished"],
 };
-const PACE = 700;  // milliseconds of a step that is played
+const STEP_TIME = 700;  // milliseconds for each step while the search is played
 let steps = [], at = 0, playing = 0;
 const fixed = (value) => value.toFixed(2).replace("-", "−");
 
-// The hypotheses from the first step to one, that one last. A parent is a place among those of the step before.
+// The hypotheses that lead from the first step to one hypothesis, which is the last. `parent` is an index in the step
+// before.
 function path(step, index) {
   const found = [];
   for (; step >= 0 && index !== null; --step) {
@@ -25,7 +27,7 @@ function path(step, index) {
 
 const textOf = (step, index) => path(step, index).map(({one}) => one.token).join(" ");
 
-// What leads to the best of those that are finished so far, or go on.
+// The path to the best hypothesis that is finished or continues at the shown step.
 function bestPath() {
   let best = null;
   for (let step = 0; step <= at; ++step)
@@ -86,7 +88,7 @@ function pause() {
   byId("play").textContent = "Play";
 }
 
-// From the step that is shown, or once more from the first.
+// Plays from the shown step on, or from the first if the last is shown.
 function play() {
   if (playing) return pause();
   if (at + 1 >= steps.length) at = 0, draw();
@@ -95,7 +97,7 @@ function play() {
     ++at;
     draw();
     if (at + 1 >= steps.length) pause();
-  }, PACE);
+  }, STEP_TIME);
 }
 
 export function showBeam(sentence) {

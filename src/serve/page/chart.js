@@ -1,5 +1,5 @@
-// One chart of curves, as SVG. The curves of a run share a colour and a pattern of dashes, so that they can be told
-// apart without colours.
+// A chart of curves, as SVG. The curves of a run have the same colour and the same pattern of dashes, so that runs can be
+// distinguished without colours.
 import {html, short, svg} from "/page/elements.js";
 
 const WIDTH = 380, HEIGHT = 190, LEFT = 48, RIGHT = 8, TOP = 10, BOTTOM = 22;
@@ -9,39 +9,39 @@ export function colour(run) {
   return `var(--series-${run % 8})`;
 }
 
-// Round values between least and most.
-function ticks(least, most, logarithmic) {
+// Round values between min and max, for the marks of an axis.
+function ticks(min, max, logarithmic) {
   if (logarithmic) {
     const all = [];
-    for (let power = Math.floor(Math.log10(least)); power <= Math.ceil(Math.log10(most)); ++power)
+    for (let power = Math.floor(Math.log10(min)); power <= Math.ceil(Math.log10(max)); ++power)
       for (const step of [1, 2, 5]) all.push(step * 10 ** power);
-    const inside = all.filter((value) => value >= least * 0.999 && value <= most * 1.001);
+    const inside = all.filter((value) => value >= min * 0.999 && value <= max * 1.001);
     return inside.length > 6 ? inside.filter((value) => Math.log10(value) % 1 === 0) : inside;
   }
-  const smallest = (most - least) / 5.5;
+  const smallest = (max - min) / 5.5;
   const power = 10 ** Math.floor(Math.log10(smallest));
   const step = [1, 2, 5, 10].find((one) => one * power >= smallest) * power;
-  const first = Math.ceil(least / step);
-  return Array.from({length: 7}, (_, i) => (first + i) * step).filter((value) => value <= most + step / 1e6);
+  const first = Math.ceil(min / step);
+  return Array.from({length: 7}, (_, i) => (first + i) * step).filter((value) => value <= max + step / 1e6);
 }
 
-// The least and the most of the values; null if there are none.
+// The minimum and the maximum of the values; null if there are none.
 function range(values) {
-  let least = Infinity, most = -Infinity;
+  let min = Infinity, max = -Infinity;
   for (const value of values) {
     if (value === null || !Number.isFinite(value)) continue;
-    least = Math.min(least, value), most = Math.max(most, value);
+    min = Math.min(min, value), max = Math.max(max, value);
   }
-  if (least > most) return null;
-  // A single value lies in the middle, and is the only number of its axis.
-  if (most - least <= 1e-12 * Math.max(Math.abs(least), Math.abs(most))) {
-    const room = 0.1 * (Math.abs(least) || 1);
-    return Object.assign([least - room, most + room], {only: least});
+  if (min > max) return null;
+  // A single value is in the middle, and is the only number on its axis.
+  if (max - min <= 1e-12 * Math.max(Math.abs(min), Math.abs(max))) {
+    const room = 0.1 * (Math.abs(min) || 1);
+    return Object.assign([min - room, max + room], {only: min});
   }
-  return [least, most];
+  return [min, max];
 }
 
-// curves: [{run, label, valid, x: [...], y: [...]}]; y may have nulls, which are gaps.
+// curves: [{run, label, valid, x: [...], y: [...]}]; `valid`: whether it is a curve of validation; null in y is a gap.
 export class Chart {
   constructor(title) {
     this.title = title;
@@ -122,7 +122,7 @@ export class Chart {
     this.read(all[Math.min(all.length - 1, Math.max(0, now + move))]);
   }
 
-  // Shows the values at x; null: none.
+  // Shows the values of all curves at x; null: shows none.
   read(x) {
     this.at = x;
     if (!this.cursor) return;

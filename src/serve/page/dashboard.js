@@ -1,4 +1,4 @@
-// The page of `sixfold dashboard`: asks for the runs every two seconds and draws what is new.
+// The page of `sixfold dashboard`: requests the runs every two seconds and draws what is new.
 import {Chart, DASHES, colour} from "/page/chart.js";
 import {drawSamples} from "/page/samples.js";
 import {byId, duration, html, short, svg} from "/page/elements.js";
@@ -9,8 +9,8 @@ const UNITS = named({loss: "Loss", perplexity: "Perplexity", learning_rate: "Lea
 const charts = new Map();
 let version = 0, runs = [], scores = new Map();
 
-// The title of a metric stands alone: "accuracy" begins with a capital letter, "chrF2" stays.
-const alone = (title) => /^[a-z]+\b/.test(title) ? title[0].toUpperCase() + title.slice(1) : title;
+// The title of a metric as a heading: "accuracy" gets a capital letter, "chrF2" stays.
+const heading = (title) => /^[a-z]+\b/.test(title) ? title[0].toUpperCase() + title.slice(1) : title;
 
 function key(run) {
   const line = svg("line", {x1: 1, x2: 33, y1: 7, y2: 7, stroke: colour(run), "stroke-width": 2.4});
@@ -45,13 +45,14 @@ function card(run, number) {
   if (end) parts.push(html("progress", {max: end, value: Math.min(run.update, end), "aria-label": `progress of ${run.name}`}));
   parts.push(Object.keys(run.curves).length ? figures(run) : html("p", {class: "quiet"}, "It reads its data. Its first figures come after its first update."));
   if (run.diagnoses.length)
-    parts.push(html("ul", {class: "diagnoses warning", "aria-label": `diagnoses of ${run.name}`}, ...run.diagnoses.map((said) =>
-      html("li", {}, html("strong", {}, said.id), ` (update ${short(said.update)}): ${said.text}`))));
+    parts.push(html("ul", {class: "diagnoses warning", "aria-label": `diagnoses of ${run.name}`}, ...run.diagnoses.map((diagnosis) =>
+      html("li", {}, html("strong", {}, diagnosis.id), ` (update ${short(diagnosis.update)}): ${diagnosis.text}`))));
   if (run.problem) parts.push(html("p", {class: "warning"}, `Warning: ${run.problem}`));
   return html("li", {class: "run card", title: run.path}, ...parts);
 }
 
-// What the charts show: a chart for each quantity; loss and perplexity have training and validation together.
+// The curves of each chart. There is a chart for each quantity; training and validation share those of loss and
+// perplexity.
 function chartCurves() {
   const found = new Map([...UNITS.values()].map((title) => [title, []]));
   const share = byId("axis").value === "share";
@@ -73,7 +74,7 @@ function chartCurves() {
 function drawCurves() {
   const options = {axis: byId("axis").value, logarithmic: false};
   const found = chartCurves();
-  for (const [title, chart] of charts) {  // those of a run that was replaced or deleted
+  for (const [title, chart] of charts) {  // charts of a run that was replaced or deleted
     if (found.get(title)?.length) continue;
     chart.element.remove();
     charts.delete(title);
@@ -95,14 +96,14 @@ function draw() {
   drawSamples(runs);
 }
 
-// Screen readers read the state again whenever it is set.
-function say(text, style) {
+// Sets the text only if it has changed, because screen readers read it again whenever it is set.
+function setState(text, style) {
   const state = byId("state");
   if (state.textContent !== text) state.textContent = text;
   state.className = style;
 }
 
-async function answerOf(path) {
+async function fetchJson(path) {
   try {
     return await (await fetch(path)).json();
   } catch {
@@ -110,21 +111,21 @@ async function answerOf(path) {
   }
 }
 
-async function ask() {
-  setTimeout(ask, document.hidden ? 10000 : 2000);
-  const data = await answerOf(`/runs?version=${version}`);
-  if (!data) return say("The server does not answer; trying again. What is shown is what was last read.", "warning");
-  say("The page follows the runs as they go on. Dots are validations.", "");
+async function update() {
+  setTimeout(update, document.hidden ? 10000 : 2000);
+  const data = await fetchJson(`/runs?version=${version}`);
+  if (!data) return setState("The server does not answer; trying again. What is shown is what was last read.", "warning");
+  setState("The page follows the runs as they go on. Dots are validations.", "");
   if (!data.runs) return;
   version = data.version, runs = data.runs;
-  scores = new Map(Object.entries(data.titles).map(([name, title]) => [name, alone(title)]));
+  scores = new Map(Object.entries(data.titles).map(([name, title]) => [name, heading(title)]));
   try {
     draw();
   } catch (error) {
-    say(`The page can't draw the runs: ${error.message}`, "warning");
+    setState(`The page can't draw the runs: ${error.message}`, "warning");
   }
 }
 
 byId("axis").addEventListener("change", drawCurves);
 byId("logarithmic").addEventListener("change", drawCurves);
-ask();
+update();

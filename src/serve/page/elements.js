@@ -1,18 +1,18 @@
-// Makes elements. Text is always text: nothing of a run becomes HTML.
+// Creates elements. Children that are strings become text nodes, so that no data is interpreted as HTML.
 const SVG = "http://www.w3.org/2000/svg";
 
-function filled(element, attributes, children) {
+function withContent(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) element.setAttribute(name, value);
   element.append(...children);
   return element;
 }
 
 export const byId = (id) => document.getElementById(id);
-export const html = (name, attributes, ...children) => filled(document.createElement(name), attributes, children);
+export const html = (name, attributes, ...children) => withContent(document.createElement(name), attributes, children);
 export const svg = (name, attributes, ...children) =>
-  filled(document.createElementNS(SVG, name), attributes, children);
+  withContent(document.createElementNS(SVG, name), attributes, children);
 
-// A number in few characters: 0.00012, 3.46, 21,300.
+// A number in few characters, such as 0.00012, 3.46, 21,300.
 export function short(value) {
   if (value === null || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);

@@ -1,4 +1,4 @@
-// Every head of every layer as small pictures; each opens to a large one with its tokens.
+// The panel with a small picture of each attention head of each layer. A click opens a large picture with the tokens.
 import {byId, html} from "/page/elements.js";
 import {dots, matrix, percent} from "/page/matrix.js";
 
@@ -16,7 +16,7 @@ function weightsOf(layer, head) {
 
 const nameOf = (layer, head) => `${KINDS[layer.kind][0]} attention, layer ${layer.layer + 1}, head ${head + 1}`;
 
-function drawOpen() {
+function drawDialog() {
   const {layer, head} = shown, weights = weightsOf(layer, head), columns = layer.source.length;
   byId("head-title").textContent = nameOf(layer, head);
   byId("head-text").textContent = "A row is a query, a column is a key; the stronger the colour, the more is taken of the key's value. Each row adds up to 1.";
@@ -28,19 +28,19 @@ function drawOpen() {
     }}));
 }
 
-function open(layer, head) {
+function openDialog(layer, head) {
   shown = {layer, head};
-  drawOpen();
+  drawDialog();
   byId("head-dialog").showModal();
   byId("head-map").querySelector("svg").focus();
 }
 
-function turn(by) {
+function showNeighbour(by) {
   const all = layers.filter((layer) => layer.kind === kind).flatMap((layer) =>
     Array.from({length: layer.heads}, (_, head) => ({layer, head})));
   const at = all.findIndex((one) => one.layer === shown.layer && one.head === shown.head);
   shown = all[(at + by + all.length) % all.length];
-  drawOpen();
+  drawDialog();
 }
 
 function drawAll() {
@@ -51,7 +51,7 @@ function drawAll() {
     for (let head = 0; head < layer.heads; ++head) {
       const button = html("button", {type: "button", "aria-label": `Open ${nameOf(layer, head)}`},
         dots(weightsOf(layer, head), layer.source.length));
-      button.addEventListener("click", () => open(layer, head));
+      button.addEventListener("click", () => openDialog(layer, head));
       row.append(button);
     }
     return row;
@@ -74,5 +74,5 @@ export function showHeads(sentence) {
 }
 
 byId("head-close").addEventListener("click", () => byId("head-dialog").close());
-byId("head-before").addEventListener("click", () => turn(-1));
-byId("head-next").addEventListener("click", () => turn(1));
+byId("head-before").addEventListener("click", () => showNeighbour(-1));
+byId("head-next").addEventListener("click", () => showNeighbour(1));

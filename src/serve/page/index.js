@@ -1,5 +1,5 @@
-// The page of `sixfold serve`: one model at a time, and what there is to see of it.
-import {ask, useKey} from "/page/api.js";
+// The page of `sixfold serve`, which shows one model at a time.
+import {request, setKey} from "/page/api.js";
 import {describeScores, showAlternatives} from "/page/alternatives.js";
 import {showBeam} from "/page/beam.js";
 import {byId, html} from "/page/elements.js";
@@ -17,13 +17,13 @@ function show(sentence) {
   showBeam(sentence);
 }
 
-const many = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
-const sizes = ({architecture: a}) => [a.encoder_layers && many(a.encoder_layers, "encoder layer"), many(a.decoder_layers, "decoder layer"),
-  many(a.heads, "head"), `d_model ${a.d_model}`, `d_ff ${a.d_ff}`, `vocabulary of ${many(a.vocabulary, "token")}`]
+const counted = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
+const sizes = ({architecture: a}) => [a.encoder_layers && counted(a.encoder_layers, "encoder layer"), counted(a.decoder_layers, "decoder layer"),
+  counted(a.heads, "head"), `d_model ${a.d_model}`, `d_ff ${a.d_ff}`, `vocabulary of ${counted(a.vocabulary, "token")}`]
   .filter((part) => part).join(", ");
 
-// Links to the panels of the model. On a narrow screen only the first panel is open, and the one that the address names,
-// since all are several screens.
+// Links to the panels of the model. On a narrow screen only the first panel and the one in the address are open, because
+// all panels together fill several screens.
 const narrow = matchMedia("(max-width: 40rem)"), panels = [...document.querySelectorAll(".panel")];
 const fold = () => panels.forEach((panel) => {
   panel.open = !narrow.matches || panel.classList.contains("first") || location.hash === `#${panel.id}`;
@@ -36,7 +36,7 @@ function link(panel) {
   return anchor;
 }
 
-async function choose() {
+async function chooseModel() {
   const model = models[byId("model").selectedIndex], translates = model.kind === "translation";
   byId("problem").textContent = "";
   byId("model-sizes").textContent = sizes(model);
@@ -54,23 +54,23 @@ async function choose() {
 
 async function start() {
   try {
-    const answer = await (await ask("/v1/models")).json();
+    const answer = await (await request("/v1/models")).json();
     models = answer.data, limits = answer.limits;
     byId("key-label").hidden = !answer.key_needed;
     byId("model").replaceChildren(...models.map((model) => html("option", {value: model.id}, model.id)));
-    await choose();
+    await chooseModel();
   } catch (error) {
     byId("problem").textContent = error.message;
   }
 }
 
-const chooseAgain = () => choose().catch((error) => { byId("problem").textContent = error.message; });
-byId("model").addEventListener("change", chooseAgain);
+const updateModel = () => chooseModel().catch((error) => { byId("problem").textContent = error.message; });
+byId("model").addEventListener("change", updateModel);
 byId("key").addEventListener("change", () => {
   const key = byId("key").value.trim();
   if (/^[\x21-\x7e]*$/.test(key)) {
-    useKey(key);
-    chooseAgain();
+    setKey(key);
+    updateModel();
   } else {
     byId("problem").textContent = "The API key has characters that no key has; quotes may have been pasted with it.";
   }

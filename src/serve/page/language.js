@@ -1,14 +1,15 @@
-// A language model writes on: tokens come as they are drawn, with their probabilities and what else was likely.
-import {ask, events} from "/page/api.js";
+// The panel in which a language model continues a text: shows each token when it is drawn, with its probability and
+// likely alternatives.
+import {request, events} from "/page/api.js";
 import {tokenChip} from "/page/alternatives.js";
 import {byId, html} from "/page/elements.js";
 import {percent} from "/page/matrix.js";
 
-let model = null, running = null, followed = false;
+let model = null, running = null, userChoseToken = false;
 const REASONS = {length: "as many as were asked for", stop: "the model ended the text"};
 const visible = (text) => text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "·");
 
-// `likeliest`: log-probabilities by token; the drawn one need not be among them.
+// `likeliest`: the log-probabilities of the most likely tokens, by token; the drawn token need not be among them.
 function showLikely(chip, token, own, likeliest) {
   for (const other of byId("language-tokens").querySelectorAll("[aria-pressed='true']")) other.setAttribute("aria-pressed", "false");
   chip.setAttribute("aria-pressed", "true");
@@ -30,42 +31,42 @@ function add(logprobs) {
     chip.type = "button";
     chip.setAttribute("aria-pressed", "false");
     for (const event of ["pointermove", "focus", "click"])
-      chip.addEventListener(event, () => { followed = true; showLikely(chip, token, own, likeliest); });
+      chip.addEventListener(event, () => { userChoseToken = true; showLikely(chip, token, own, likeliest); });
     byId("language-tokens").append(html("li", {}, chip));
-    if (!followed) showLikely(chip, token, own, likeliest);
+    if (!userChoseToken) showLikely(chip, token, own, likeliest);
   });
 }
 
-function state(text, warning = false) {
+function setState(text, warning = false) {
   byId("language-state").textContent = text;
   byId("language-state").className = warning ? "warning" : "quiet";
 }
 
 async function generate() {
   running?.abort();
-  const mine = running = new AbortController();
-  followed = false;
+  const controller = running = new AbortController();
+  userChoseToken = false;
   byId("language-tokens").replaceChildren();
   byId("likely").replaceChildren();
   byId("stop").disabled = false;
-  state("Writing…");
+  setState("Writing…");
   const number = (id) => Number(byId(id).value);
   let count = 0, why = "";
   try {
-    const answer = await ask("/v1/completions", {model: model.id, prompt: byId("prompt").value, stream: true, logprobs: 5,
-      max_tokens: number("max-tokens"), temperature: number("temperature"), seed: number("seed")}, mine.signal);
+    const answer = await request("/v1/completions", {model: model.id, prompt: byId("prompt").value, stream: true, logprobs: 5,
+      max_tokens: number("max-tokens"), temperature: number("temperature"), seed: number("seed")}, controller.signal);
     for await (const event of events(answer)) {
       if (event.error) throw new Error(event.error.message);
       const {logprobs, finish_reason: reason} = event.choices[0] ?? {};
       if (logprobs) add(logprobs), count += logprobs.tokens.length;
       why = reason ?? why;
     }
-    if (why) state(`${count} tokens; ${REASONS[why] ?? why}.`);
-    else state(`The connection ended after ${count} tokens, before the text did.`, true);
+    if (why) setState(`${count} tokens; ${REASONS[why] ?? why}.`);
+    else setState(`The connection ended after ${count} tokens, before the text did.`, true);
   } catch (error) {
-    if (mine === running) state(error.name === "AbortError" ? `Stopped after ${count} tokens.` : error.message, error.name !== "AbortError");
+    if (controller === running) setState(error.name === "AbortError" ? `Stopped after ${count} tokens.` : error.message, error.name !== "AbortError");
   } finally {
-    if (mine === running) byId("stop").disabled = true;
+    if (controller === running) byId("stop").disabled = true;
   }
 }
 
@@ -80,5 +81,5 @@ export function useLanguageModel(chosen, limits) {
   byId("max-tokens").max = limits.new_tokens;
   byId("language-tokens").replaceChildren();
   byId("likely").replaceChildren();
-  generate();  // the page shows at once what it can show
+  generate();  // so that the panel is not empty at first
 }

@@ -3,7 +3,7 @@ import {html, svg} from "/page/elements.js";
 
 const SIZE = 22;
 
-// The width of a label in pixels, in the font of the page at the size of labels (page.css).
+// The width of a label in pixels, in the font of the page and the font size of labels (page.css).
 const ruler = document.createElement("canvas").getContext("2d");
 function widthOf(text) {
   ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
@@ -12,11 +12,11 @@ function widthOf(text) {
 
 export const percent = (share) => share > 0 && share < 0.0095 ? "under 1 %" : `${Math.round(100 * share)} %`;
 
-// `weight(row, column)` is from 0 to 1. The picture takes the focus: arrow keys move from cell to cell, and `read` gets
-// the row and the column of the cell that is looked at.
+// `weight(row, column)` is from 0 to 1. With `read` the picture can have the focus: arrow keys and the pointer select a
+// cell, and `read` is called with its row and column.
 export function matrix({source, target, weight, name, read}) {
   const widest = (words) => Math.max(...words.map(widthOf));
-  const left = 16 + widest(target), top = 20 + 0.8 * widest(source);  // those above are turned by 50 degrees
+  const left = 16 + widest(target), top = 20 + 0.8 * widest(source);  // the labels above are rotated by 50 degrees
   const parts = [], cells = [];
   source.forEach((word, column) => {
     const x = left + column * SIZE + SIZE / 2 + 4;
@@ -38,7 +38,8 @@ export function matrix({source, target, weight, name, read}) {
   return image;
 }
 
-// Arrow keys move through `count` places in rows of `columns`; `show` gets the place. `goTo` of the element moves to one.
+// Lets arrow keys move through `count` cells in rows of `columns`, and calls `show` with the index of the selected cell.
+// Adds a method `goTo` to the element, which selects a cell.
 function followKeys(element, count, columns, show) {
   let at = 0;
   element.goTo = (index) => {
@@ -71,8 +72,9 @@ function followCells(image, cells, columns, read) {
   });
 }
 
-// A picture of values from -1 to 1 with one dot for each, without labels: rows of `columns` values. What is above 0 has
-// one hue, what is below it another, and 0 has none. Without a name it is decoration. With `read` it takes the focus and is read as a matrix is.
+// A picture of values from -1 to 1 without labels: a dot for each value, in rows of `columns` values. Positive and
+// negative values have different hues; 0 is transparent. Without a name, screen readers skip the picture. With `read` it can have
+// the focus, as `matrix`.
 export function dots(values, columns, name, read) {
   const rows = values.length / columns, label = name ? {role: "img", "aria-label": name} : {"aria-hidden": "true"};
   const canvas = html("canvas", {class: "dots", width: columns, height: rows, ...label});

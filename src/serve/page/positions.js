@@ -1,5 +1,5 @@
-// The position encodings of a model, and how similar those of two positions are.
-import {ask} from "/page/api.js";
+// The panel with the position encodings of a model, and their similarity for each pair of positions.
+import {request} from "/page/api.js";
 import {byId, html} from "/page/elements.js";
 import {dots} from "/page/matrix.js";
 
@@ -31,24 +31,24 @@ const OTHER = "This model adds no encodings of its own kind to show.";
 
 const value = (number) => number.toFixed(2).replace("-", "−");
 
-// A picture of values, whose strongest colours are those of the largest absolute value.
+// Draws values as a picture in which the largest absolute value has the strongest colour.
 function draw(id, values, columns, {name, read}) {
-  const most = values.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
-  const picture = dots(values.map((one) => one / (most || 1)), columns, name,
+  const max = values.reduce((max, one) => Math.max(max, Math.abs(one)), 0);
+  const picture = dots(values.map((one) => one / (max || 1)), columns, name,
     (row, column) => { byId("positions-reading").textContent = read(row, column, values[row * columns + column]); });
-  const scale = html("p", {class: "scale"}, value(-most), html("i", {role: "img", "aria-label": "to"}), value(most));
+  const scale = html("p", {class: "scale"}, value(-max), html("i", {role: "img", "aria-label": "to"}), value(max));
   byId(id).replaceChildren(picture, scale);
 }
 
-let shown = null;  // the model whose positions are asked for
+let shown = null;  // the model whose positions were requested last
 
 export async function showPositions(model) {
   shown = model;
   byId("positions-reading").textContent = "";
-  const answer = await ask(`/v1/models/${encodeURIComponent(model.id)}/positions?count=${COUNT}`);
-  const known = await answer.json();
+  const answer = await request(`/v1/models/${encodeURIComponent(model.id)}/positions?count=${COUNT}`);
+  const data = await answer.json();
   if (shown !== model) return;  // another model was chosen meanwhile
-  const {kind, d_model: width, positions, encodings, similarity} = known;
+  const {kind, d_model: width, positions, encodings, similarity} = data;
   const learned = kind.startsWith("learned");
   byId("positions-text").textContent = learned ? KINDS.learned : KINDS[kind] ?? OTHER;
   byId("positions-maps").hidden = positions === 0;

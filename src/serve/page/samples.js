@@ -1,8 +1,9 @@
-// Sentences of the validation data and what the model made of them at each validation, and the cross-attention of one.
+// The section with sentences of the validation data: the outputs of the model at each validation, and the
+// cross-attention of one sentence.
 import {byId, html} from "/page/elements.js";
 import {matrix} from "/page/matrix.js";
 
-let runs = [], following = true;
+let runs = [], followsNewest = true;
 
 function validations() {
   return runs.find((run) => run.name === byId("sample-run").value)?.validations ?? [];
@@ -12,7 +13,7 @@ function showSamples() {
   const all = validations();
   const range = byId("validation");
   range.max = Math.max(0, all.length - 1);
-  if (following) range.value = range.max;
+  if (followsNewest) range.value = range.max;
   const one = all[Number(range.value)];
   if (!one) return;
   byId("validation-name").textContent = `at update ${one.update.toLocaleString("en")}`;
@@ -24,7 +25,7 @@ function showSamples() {
   drawAttention(one.samples.find((sample) => sample.attention?.weights));
 }
 
-// A row for each word that was written; the darker a cell, the more the model looked at the column's word.
+// Draws a row for each target token; the darker a cell, the larger the attention weight of the column's source token.
 function drawAttention(sample) {
   byId("attention").hidden = !sample;
   if (!sample) return;
@@ -49,6 +50,6 @@ export function drawSamples(all) {
 
 byId("sample-run").addEventListener("change", showSamples);
 byId("validation").addEventListener("input", () => {
-  following = byId("validation").value === byId("validation").max;
+  followsNewest = byId("validation").value === byId("validation").max;
   showSamples();
 });

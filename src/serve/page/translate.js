@@ -1,9 +1,9 @@
-// Translates what is typed, and asks for all that is known about one sentence of it.
-import {Refused, ask} from "/page/api.js";
+// The panel that translates what is typed. Also requests the details of one sentence, which other panels show.
+import {ApiError, request} from "/page/api.js";
 import {byId, html} from "/page/elements.js";
 
-const PAUSE = 250;  // milliseconds without a key before the server is asked
-// What is translated before something is typed: the page shows at once what it can show.
+const PAUSE = 250;  // milliseconds without a key before a request is sent
+// The text that is translated before something is typed, so that the page is not empty, by language.
 const EXAMPLES = {
   cs: "Starý pes spí.", da: "Den gamle hund sover.", de: "Der alte Hund schläft.", en: "The old dog sleeps.",
   es: "El perro viejo duerme.", fi: "Vanha koira nukkuu.", fr: "Le vieux chien dort.", hu: "Az öreg kutya alszik.",
@@ -11,24 +11,24 @@ const EXAMPLES = {
   pt: "O velho cão dorme.", ro: "Câinele bătrân doarme.", ru: "Старая собака спит.", sv: "Den gamla hunden sover.",
   tr: "Yaşlı köpek uyuyor.", uk: "Старий собака спить.", zh: "老狗在睡觉。",
 };
-let example = "";  // the one that is shown until something is typed
+let example = "";  // the shown example, until something is typed
 let model = null, limits = {}, running = null, timer = 0;
-let receive = () => {};  // gets what is known about the chosen sentence
+let onDetails = () => {};  // called with the details of the chosen sentence
 
 const beamSize = () => Math.min(32, Math.max(1, Math.round(Number(byId("beam-size").value)) || 1));
 
-// The languages of a model that has several.
+// The chosen languages, as fields of a request; none for a model of one language pair.
 const languages = () => model.languages ? {source: byId("from").value, target: byId("into").value} : {};
 
 function nameOf(code) {
   try {
     return new Intl.DisplayNames(["en"], {type: "language"}).of(code);
   } catch {
-    return code;  // a code of the model's own
+    return code;  // not a code of the standard
   }
 }
 
-// Whether the model translates from a language into another: all of its languages, unless it was trained for some pairs.
+// Whether the model translates from one language into another. Without a list of pairs, it translates between all.
 const translates = (source, target) => !model.pairs || model.pairs.includes(`${source}-${target}`);
 
 function offerLanguages() {
@@ -41,7 +41,7 @@ function offerLanguages() {
   }
 }
 
-// Offers the targets of the chosen source, and chooses the first of them if the chosen one is none.
+// Offers the target languages of the chosen source language. If the chosen target is not among them, chooses the first.
 function offerTargets() {
   const source = byId("from").value, into = byId("into");
   for (const option of into.options) option.hidden = option.disabled = !translates(source, option.value);
@@ -60,29 +60,30 @@ function nameLanguages() {
   translate();
 }
 
-function say(text, warning = false) {
+function setState(text, warning = false) {
   byId("state").textContent = text;
   byId("state").className = warning ? "warning" : "quiet";
 }
 
-// Everything about one sentence. A sentence that is too long to be observed is still translated.
+// Requests the details of one sentence. For a sentence longer than observed_tokens, they do not include the attention of
+// all layers and the search.
 async function details(text, signal) {
-  const most = Math.min(beamSize(), limits.alternatives + 1);
-  const wanted = {model: model.id, ...languages(), text, n_best: most, beam_size: beamSize(), tokens: true, alignment: true, attention: true};
+  const nBest = Math.min(beamSize(), limits.alternatives + 1);
+  const fields = {model: model.id, ...languages(), text, n_best: nBest, beam_size: beamSize(), tokens: true, alignment: true, attention: true};
   let unwatched = "";
   if (limits.observed_tokens > 0) {
     try {
-      const answer = await ask("/v1/translate", {...wanted, all_attention: true, search: true}, signal);
+      const answer = await request("/v1/translate", {...fields, all_attention: true, search: true}, signal);
       return {...(await answer.json()).results[0].sentences[0], unwatched: ""};
     } catch (error) {
-      if (!(error instanceof Refused) || error.status !== 400) throw error;
+      if (!(error instanceof ApiError) || error.status !== 400) throw error;
       unwatched = `Not shown: ${error.message}. The setting observed_tokens of the server is this limit.`;
     }
   } else {
     unwatched = "This server does not show them: its setting observed_tokens is 0.";
   }
-  // Without line ends in it, and not split, the text is the same one sentence.
-  const answer = await ask("/v1/translate", {...wanted, split_sentences: false}, signal);
+  // With split_sentences false, the text is translated as the same single sentence.
+  const answer = await request("/v1/translate", {...fields, split_sentences: false}, signal);
   return {...(await answer.json()).results[0].sentences[0], unwatched};
 }
 
@@ -98,49 +99,49 @@ function offerSentences(sentences) {
 function clear() {
   byId("target-text").textContent = "";
   byId("sentence-label").hidden = true;
-  say("");
-  receive(null);
+  setState("");
+  onDetails(null);
 }
 
 async function translate() {
   running?.abort();
-  const mine = running = new AbortController();
+  const controller = running = new AbortController();
   const text = byId("source-text").value;
   if (!text.trim()) return clear();
   byId("target-text").classList.add("old");
   const began = performance.now();
   try {
-    const answer = await ask("/v1/translate", {model: model.id, ...languages(), text, beam_size: beamSize()}, mine.signal);
+    const answer = await request("/v1/translate", {model: model.id, ...languages(), text, beam_size: beamSize()}, controller.signal);
     const result = (await answer.json()).results[0];
-    if (mine !== running) return;
+    if (controller !== running) return;
     byId("target-text").textContent = result.text;
     byId("target-text").classList.remove("old");
     const cut = result.sentences.filter((sentence) => sentence.tokens_cut > 0).length;
     const time = `${Math.round(performance.now() - began)} ms`;
-    if (cut) say(`${cut} of ${result.sentences.length} sentences are longer than the model reads: their ends are not translated.`, true);
-    else say(result.sentences.length > 1 ? `${result.sentences.length} sentences in ${time}` : time);
+    if (cut) setState(`${cut} of ${result.sentences.length} sentences are longer than the model reads: their ends are not translated.`, true);
+    else setState(result.sentences.length > 1 ? `${result.sentences.length} sentences in ${time}` : time);
     const sentence = offerSentences(result.sentences.filter((one) => one.source.trim()));
-    const all = sentence ? await details(sentence.source, mine.signal) : null;
-    if (mine === running) receive(all);
+    const all = sentence ? await details(sentence.source, controller.signal) : null;
+    if (controller === running) onDetails(all);
   } catch (error) {
-    if (error.name === "AbortError" || mine !== running) return;
-    clear();  // what was shown belongs to another text or model
-    say(error.message, true);
+    if (error.name === "AbortError" || controller !== running) return;
+    clear();  // the shown translation belongs to another text or model
+    setState(error.message, true);
   }
 }
 
-function soon() {
+function translateSoon() {
   clearTimeout(timer);
   timer = setTimeout(translate, PAUSE);
 }
 
-export function startTranslating(told) {
-  receive = told;
-  byId("source-text").addEventListener("input", soon);
-  byId("source-text").addEventListener("focus", () => {  // what is typed replaces the example
+export function startTranslating(callback) {
+  onDetails = callback;
+  byId("source-text").addEventListener("input", translateSoon);
+  byId("source-text").addEventListener("focus", () => {  // typing then replaces the example
     if (example && byId("source-text").value === example) byId("source-text").select();
   });
-  byId("beam-size").addEventListener("input", soon);
+  byId("beam-size").addEventListener("input", translateSoon);
   byId("sentence").addEventListener("change", translate);
   for (const id of ["from", "into"]) byId(id).addEventListener("change", nameLanguages);
 }

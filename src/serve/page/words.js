@@ -1,11 +1,11 @@
-// The words of a sentence and of its translation: each shows what it attends to, and its alignment.
+// The panel with the words of a sentence and of its translation. Pointing at a word shows its attention and alignment.
 import {byId, html} from "/page/elements.js";
 import {percent} from "/page/matrix.js";
 
 const wordsOf = (text) => text.split(/\s+/u).filter((word) => word);
 
-// Weights between words: the mean of the heads, the sum over the tokens of a source word, the mean over those of a
-// target word. What is missing to 1 goes to the end token.
+// The attention weights between words: averaged over heads and over the tokens of a target word, and summed over the
+// tokens of a source word. A row adds up to less than 1, because the end token of the source has the rest.
 function wordWeights({heads, source_words: sources, target_words: targets, weights}, sourceCount, targetCount) {
   const table = Array.from({length: targetCount}, () => new Array(sourceCount).fill(0));
   const tokens = new Array(targetCount).fill(0);
@@ -41,16 +41,16 @@ function read(word, chips, shares, aligned, direction) {
     (names ? `Aligned with ${names}.` : "Aligned with no word.");
 }
 
-// What happens at a word of either side. `shares`: its row or column of the table.
-function follow(one, own, others, index, {shares, aligned, direction}) {
-  const look = () => {
-    mark(own, null, [], index);
-    mark(others, shares, aligned, -1);
-    read(one.word, others, shares, aligned, direction);
+// Shows the attention of a word of either side when it is pointed at. `shares`: its row or column of the table.
+function follow(one, sameSide, otherSide, index, {shares, aligned, direction}) {
+  const show = () => {
+    mark(sameSide, null, [], index);
+    mark(otherSide, shares, aligned, -1);
+    read(one.word, otherSide, shares, aligned, direction);
   };
   one.button.append(html("span", {}, one.word), one.share, one.bar);
-  // A pointer that rests enters a word when the page moves below it: only one that moves points at a word.
-  for (const event of ["pointermove", "focus", "click"]) one.button.addEventListener(event, look);
+  // pointermove and not pointerenter, which also occurs when the page scrolls below a pointer that does not move.
+  for (const event of ["pointermove", "focus", "click"]) one.button.addEventListener(event, show);
 }
 
 export function showWords(sentence, translation) {

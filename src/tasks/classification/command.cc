@@ -96,7 +96,7 @@ void classify_lines(const Classifier& classifier, LineBlocks& blocks, Results& r
 void classify_images(const Classifier& classifier, ImageReader& reader, const std::string& output,
                      Results& results) {
   const StopOnInterrupt interrupt;
-  serve_images<Classification>(
+  process_images<Classification>(
       reader, output,
       [&](std::span<const Image> images) {
         return classifier.classify_images(images, {.cancel = interrupt.token()});

@@ -40,10 +40,10 @@ void run(const CaptionSettings& settings) {
   TextOutput output(settings.output, {settings.input, settings.model});
   const StopOnInterrupt interrupt;
   CaptionOptions options = settings.options;
-  options.generation = settings.generation.over(captioner.generation());
+  options.generation = settings.generation.apply_to(captioner.generation());
   options.cancel = interrupt.token();
   size_t failed = 0, cut = 0;
-  serve_images<Caption>(
+  process_images<Caption>(
       reader, settings.output,
       [&](std::span<const Image> images) { return captioner.caption(images, options); },
       [&](const Caption& caption, const std::string& place) {

@@ -119,7 +119,7 @@ void answer_squad(const AnswerSettings& settings, const QuestionAnswerer& answer
       block.push_back({text.text, question.text});
       asked.push_back(&question);
       bytes += text.text.size() + question.text.size();
-      if (block.size() == block_questions || bytes >= most_bytes_at_once) answer_block();
+      if (block.size() == block_questions || bytes >= max_bytes_at_once) answer_block();
     }
   answer_block();
   output.write(predictions.dump(1) + "\n");

@@ -201,7 +201,7 @@ TEST(DemoImages, HeldOutPicturesDoNotDependOnTheTrainingPictures) {
 TEST(DemoImages, ImpossibleCountsAreRefused) {
   EXPECT_NE(error_message([] { make_pictures({.train = 0}); }).find("must be at least 1"), std::string::npos);
   EXPECT_NE(error_message([] { make_pictures({.test = -1}); }).find("can't be negative"), std::string::npos);
-  EXPECT_NE(error_message([] { make_pictures({.train = most_pictures}); }).find("are too many"),
+  EXPECT_NE(error_message([] { make_pictures({.train = max_pictures}); }).find("are too many"),
             std::string::npos);
 }
 

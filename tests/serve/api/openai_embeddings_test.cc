@@ -25,7 +25,7 @@ class EmbeddingsTest : public ServiceFixture {
     return post("/v1/embeddings", request);
   }
   std::vector<TextEmbedding> expected(const std::vector<std::string>& texts) const {
-    return as<ServedEmbedder>(service_->models().named("vectors"))->predictor().embed(texts);
+    return as<ServedEmbedder>(service_->models().find("vectors"))->predictor().embed(texts);
   }
 };
 
@@ -81,7 +81,7 @@ TEST_F(EmbeddingsTest, RefusesWhatItCanNotEmbed) {
 }
 
 TEST_F(EmbeddingsTest, HasTheLimitsOfOtherRoutes) {
-  start({.most_texts = 2, .most_characters = 10, .most_waiting = 5}, {folder_ / "vectors"});
+  start({.max_texts = 2, .max_text_bytes = 10, .max_waiting_bytes = 5}, {folder_ / "vectors"});
   expect_refused(ask_for({{"input", {"a", "b", "c"}}}), 400, "a list of at most 2 texts");
   expect_refused(ask_for({{"input", std::string(11, 'a')}}), 413, "11 bytes; at most 10");
   expect_refused(ask_for({{"input", "a b c d"}}), 503, "Too many texts wait");

@@ -36,7 +36,7 @@ TEST_F(ServiceTest, CompletesTexts) {
   EXPECT_EQ(json(post("/v1/completions", request))["choices"], answer["choices"]) << "the same seed";
   GenerateOptions options;
   options.max_tokens = 6, options.seed = 7, options.samples = 2;
-  const auto texts = as<ServedLanguageModel>(service_->models().named("text"))
+  const auto texts = as<ServedLanguageModel>(service_->models().find("text"))
                          ->predictor()
                          .generate(std::vector<std::string>{"a b", "c"}, options);
   for (size_t i = 0; i < 4; ++i) {

@@ -82,7 +82,7 @@ TEST_F(ApiKeysTest, UsageIsThatOfAKey) {
 /// With or without keys, whoever asks has one name to take turns under, on any number of connections.
 TEST_F(ApiKeysTest, TurnsAreThoseOfAKeyOrAnAddress) {
   const auto caller = [&](const std::string& key, const std::string& address) {
-    return service_->caller_of(
+    return service_->scheduling_key(
         {.method = "GET", .path = "/", .headers = {{"authorization", "Bearer " + key}}, .address = address});
   };
   EXPECT_EQ(caller("one", "10.0.0.1"), caller("one", "10.0.0.2"));

@@ -6,7 +6,7 @@ namespace sixfold::serve {
 
 ServedTask served_embedding(std::vector<Route> (*routes)(Service& service)) {
   return {.task = ServedEmbedder::task,
-          .open = [](const ModelSpec& spec, const ModelConfig&,
+          .load = [](const ModelSpec& spec, const ModelConfig&,
                      const EngineSettings& settings) -> std::unique_ptr<ServedModel> {
             auto model = std::make_unique<ServedEmbedder>(spec, settings);
             model->name = spec.name_or_folder();

@@ -5,7 +5,7 @@
 namespace sixfold::serve {
 ServedTask served_language_model(std::vector<Route> (*routes)(Service& service)) {
   return {.task = ServedLanguageModel::task,
-          .open = [](const ModelSpec& spec, const ModelConfig&,
+          .load = [](const ModelSpec& spec, const ModelConfig&,
                      const EngineSettings& settings) -> std::unique_ptr<ServedModel> {
             auto model = std::make_unique<ServedLanguageModel>(spec, settings);
             model->name = spec.name_or_folder();

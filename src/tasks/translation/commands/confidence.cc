@@ -32,7 +32,7 @@ struct ConfidenceSettings {
 
 void run(const ConfidenceSettings& settings) {
   require_new_or_model(settings.output, {settings.model, settings.source, settings.reference});
-  const ModelFolder folder = open_text_model(settings.model);
+  const ModelFolder folder = load_text_model(settings.model);
   require_task(folder.config, TranslationSettings::network, settings.model);
   const Corpus corpus =
       read_corpus({{.source = settings.source, .target = settings.reference}}, settings.invalid);

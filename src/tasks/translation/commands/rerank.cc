@@ -139,7 +139,7 @@ void run(const RerankSettings& settings) {
   for (bool more = true; more;) {
     std::vector<SourceWithList> items;
     size_t bytes = 0, count = 0;
-    while (count < most_translations_at_once && bytes < most_bytes_at_once) {
+    while (count < most_translations_at_once && bytes < max_bytes_at_once) {
       SourceWithList& item = items.emplace_back();
       if (more = reader.next(item); !more) {
         items.pop_back();

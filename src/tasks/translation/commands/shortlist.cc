@@ -22,7 +22,7 @@ struct ShortlistSettings {
 
 void run(const ShortlistSettings& settings) {
   require_output_file(settings.output, {settings.source, settings.target, settings.model});
-  const ModelFolder folder = open_text_model(settings.model);
+  const ModelFolder folder = load_text_model(settings.model);
   require_task(folder.config, TranslationSettings::network, settings.model);
   Corpus corpus = read_corpus({{.source = settings.source, .target = settings.target}}, settings.invalid);
   const TokenCorpus tokens = encode_corpus(corpus.text, folder.tokenizers, {.threads = 1}, corpus.report);

@@ -129,7 +129,7 @@ void say_widened(const Translator& translator, const TranslateOptions& options) 
 }
 
 void choose_search(const TranslateSettings& settings, const Translator& translator, TranslateOptions& options) {
-  options.generation = settings.generation.over(translator.generation());
+  options.generation = settings.generation.apply_to(translator.generation());
   if (settings.retry.empty()) return;
   OptionNode given;
   for (const std::string& assignment : settings.retry) set_option(given, assignment, "--retry");

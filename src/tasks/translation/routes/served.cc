@@ -174,7 +174,7 @@ void ServedTranslation::describe(nlohmann::ordered_json& entry) const {
 
 ServedTask served_translation(std::vector<Route> (*routes)(Service& service)) {
   return {.task = ServedTranslation::task,
-          .open = [](const ModelSpec& spec, const ModelConfig& config,
+          .load = [](const ModelSpec& spec, const ModelConfig& config,
                      const EngineSettings& settings) -> std::unique_ptr<ServedModel> {
             return std::make_unique<ServedTranslation>(checked(spec, config, settings), settings);
           },

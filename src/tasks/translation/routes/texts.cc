@@ -219,12 +219,12 @@ std::vector<TextResult> translate(Service& service, const ServedPair& pair, std:
   const size_t bytes = bytes_of(texts) + constraints.prefix.size() + bytes_of(constraints.phrases) +
                        bytes_of(constraints.banned_phrases);
   service.require_few_bytes(bytes);
-  const auto share = service.wait(bytes);
+  const auto reservation = service.reserve_text_bytes(bytes);
   std::vector<TextResult> results = translate_texts(pair, texts, options, service.options().keep_symbols);
   service.count(options.client, texts);
   size_t cut = 0;
   for (const TextResult& result : results) cut += result.cut;
-  service.count_cut(pair.model->name, cut);
+  service.count_cut_sentences(pair.model->name, cut);
   return results;
 }
 

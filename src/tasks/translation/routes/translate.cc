@@ -110,7 +110,7 @@ Json result_json(const TextResult& text, const ExtraOutputs& details) {
 ServedPair pair_of(Service& service, const Fields& fields) {
   const auto source = fields.text("source"), target = fields.text("target");
   if (const auto name = fields.text("model")) {
-    const ModelPointer model = service.models().named(*name);
+    const ModelPointer model = service.models().find(*name);
     if (!model) throw HttpError(404, fmt::format("There is no model named {}.", *name));
     const TranslationModel translates = as<ServedTranslation>(model);
     if (!translates) throw HttpError(400, fmt::format("The model {} does not translate.", *name));
@@ -131,7 +131,7 @@ void require_one_sentence(const Fields& request, const std::vector<std::string>&
                           TextOptions& options) {
   if (texts.size() != 1 || texts[0].find_first_of("\r\n") != std::string::npos)
     throw HttpError(400, fmt::format("{} need a single text of one line.", fields));
-  if (request.truth("split_sentences").value_or(false))
+  if (request.boolean("split_sentences").value_or(false))
     throw HttpError(400,
                     fmt::format("With {} the text is one sentence; leave out \"split_sentences\".", fields));
   options.breaks = LineBreaks::lines;
@@ -166,13 +166,13 @@ void read_constraints(const Fields& fields, const std::vector<std::string>& text
 void read_details(const Fields& fields, const std::vector<std::string>& texts, int most_tokens,
                   TextOptions& options) {
   ExtraOutputs& details = options.translation.details;
-  details.tokens = fields.truth("tokens").value_or(false);
-  details.alignment = fields.truth("alignment").value_or(false);
-  details.attention = fields.truth("attention").value_or(false);
-  details.confidence = fields.truth("confidence").value_or(false);
-  details.all_attention = fields.truth("all_attention").value_or(false);
-  details.search = fields.truth("search").value_or(false);
-  if (const auto layer = fields.whole("layer", -1000, 1000)) details.layer = static_cast<int>(*layer);
+  details.tokens = fields.boolean("tokens").value_or(false);
+  details.alignment = fields.boolean("alignment").value_or(false);
+  details.attention = fields.boolean("attention").value_or(false);
+  details.confidence = fields.boolean("confidence").value_or(false);
+  details.all_attention = fields.boolean("all_attention").value_or(false);
+  details.search = fields.boolean("search").value_or(false);
+  if (const auto layer = fields.integer("layer", -1000, 1000)) details.layer = static_cast<int>(*layer);
   details.most_tokens = most_tokens;
   if (!details.all_attention && !details.search) return;
   if (most_tokens == 0)
@@ -225,14 +225,14 @@ GenerationConfig generation_of(const Fields& fields, const GenerationConfig& of_
 HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
   const Fields fields(request);
   const ServedPair pair = pair_of(service, fields);
-  const std::vector<std::string> texts = fields.required_texts("text", service.options().most_texts);
+  const std::vector<std::string> texts = fields.required_texts("text", service.options().max_texts);
   TextOptions options;
   read_constraints(fields, texts, options);
   if (const auto id = fields.text("glossary_id"))
     options.glossary = service.glossary(request, *id, {.source = pair.source, .target = pair.target});
-  if (!fields.truth("split_sentences").value_or(true)) options.breaks = LineBreaks::lines;
+  if (!fields.boolean("split_sentences").value_or(true)) options.breaks = LineBreaks::lines;
   fields.read(OptionVisitor::AnyOptions(options.translation),
-              {{.option = "n_best", .range = between(1, service.options().most_alternatives + 1)},
+              {{.option = "n_best", .range = between(1, service.options().max_alternatives + 1)},
                {.option = "beam_size", .range = between(1, 32)},
                {.option = "replace_unknown"},
                {.option = "sample"},
@@ -241,7 +241,7 @@ HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
                {.option = "top_p"},
                {.option = "min_p"},
                {.option = "seed"},
-               {.option = "mbr", .range = between(0, std::max(1, service.options().most_samples))}});
+               {.option = "mbr", .range = between(0, std::max(1, service.options().max_samples))}});
   options.translation.generation = generation_of(fields, pair.model->predictor().generation());
   if (const auto retry = fields.object("retry")) {
     const GenerationConfig first = options.translation.settings(pair.model->predictor().generation());
@@ -250,12 +250,12 @@ HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
     if (const auto unknown = retry->unread())
       throw HttpError(400, fmt::format("\"{}\" is not a field of \"retry\".", *unknown));
   }
-  read_details(fields, texts, service.options().most_observed_tokens, options);
+  read_details(fields, texts, service.options().max_observed_tokens, options);
   fields.ignore({"api_key", "auth_key"});
   if (const auto unknown = fields.unread())
     throw HttpError(400, fmt::format("\"{}\" is not a field of /v1/translate.", *unknown));
   options.client = service.client_of(request);
-  options.translation.caller = service.caller_of(request);
+  options.translation.caller = service.scheduling_key(request);
   options.translation.cancel = request.cancel;
   Json results = Json::array();
   for (const TextResult& text : translate(service, pair, texts, options))

@@ -1,4 +1,4 @@
-// What is told about the models.
+// The routes that describe the models.
 #include <cmath>
 
 #include "model/config.h"
@@ -38,9 +38,9 @@ Json models_json(Service& service) {
   return {{"object", "list"},
           {"data", all},
           {"limits",
-           {{"alternatives", options.most_alternatives},
-            {"observed_tokens", options.most_observed_tokens},
-            {"new_tokens", options.most_new_tokens}}},
+           {{"alternatives", options.max_alternatives},
+            {"observed_tokens", options.max_observed_tokens},
+            {"new_tokens", options.max_new_tokens}}},
           {"key_needed", service.keys().needed()}};
 }
 
@@ -67,10 +67,10 @@ HttpAnswer describe(Service& service, const HttpRequest& request, const std::str
   constexpr std::string_view positions = "/positions";
   const bool wants_positions = part.ends_with(positions);
   const std::string name = wants_positions ? part.substr(0, part.size() - positions.size()) : part;
-  const ModelPointer model = service.models().named(name);
+  const ModelPointer model = service.models().find(name);
   if (!model) throw HttpError(404, fmt::format("There is no model named {}.", name));
   if (!wants_positions) return {.body = json_text(model_json(*model))};
-  const int64_t count = Fields(request).whole("count", 1, 256).value_or(64);
+  const int64_t count = Fields(request).integer("count", 1, 256).value_or(64);
   return {.body = json_text(positions_json(*model, count))};
 }
 
@@ -82,11 +82,11 @@ std::vector<Route> model_routes(Service& service) {
       {"GET", "/v1/models",
        [s](const HttpRequest&, const std::string&) { return HttpAnswer{.body = json_text(models_json(*s))}; },
        openai_error_body,
-       /*open=*/true},
+       /*is_public=*/true},
       {"GET", "/v1/models/*",
        [s](const HttpRequest& request, const std::string& part) { return describe(*s, request, part); },
        openai_error_body,
-       /*open=*/true},
+       /*is_public=*/true},
   };
 }
 
