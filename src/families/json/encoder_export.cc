@@ -217,8 +217,8 @@ void check_encoder_layers(const ExportSource& source, const std::string& class_n
                           std::initializer_list<std::string_view> supported) {
   need_usual_network(source, class_name, supported);
   const ModelConfig& c = source.model.config();
-  const auto need = [&](bool supported, const std::string& difference) {
-    source.need(supported, class_name, difference);
+  const auto need = [&](bool condition, const std::string& difference) {
+    source.need(condition, class_name, difference);
   };
   need(c.positions == Positions::learned || effect_of(c.positions) == PositionEffect::sinusoids,
        fmt::format("its positions are '{}'", name_of_enum(c.positions)));
