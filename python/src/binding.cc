@@ -19,7 +19,7 @@ struct LogLine {
   bool warning;
 };
 std::mutex log_mutex;         // guards the lines
-std::vector<LogLine> logged;  // that `logging` has not got yet
+std::vector<LogLine> logged;  // the lines that were not passed to `logging` yet
 
 void keep_line(const std::string& text, bool warning) {
   const std::lock_guard lock(log_mutex);
@@ -42,7 +42,7 @@ void deliver_log() {
   for (const LogLine& line : lines) logger.attr(line.warning ? "warning" : "info")("%s", text_of(line.text));
 }
 
-/// `key`: from the root, with dots, for messages.
+/// `key`: the path from the root, with dots, for messages.
 OptionNode node_at(py::handle value, const std::string& where, const std::string& key, int depth) {
   require(depth < 32, "{}: {}: the value is nested deeper than 32 levels", where, key);
   OptionNode node{.where = where};
@@ -58,11 +58,11 @@ OptionNode node_at(py::handle value, const std::string& where, const std::string
     set(Kind::quoted, utf8_of(value));
   } else if (py::isinstance<py::dict>(value)) {
     node.kind = Kind::map;
-    for (const auto& [own, child] : value.cast<py::dict>()) {
-      if (!py::isinstance<py::str>(own))
+    for (const auto& [child_key, child] : value.cast<py::dict>()) {
+      if (!py::isinstance<py::str>(child_key))
         throw_input_error("{}: {}expected keys that are str, found {}", where, key.empty() ? "" : key + ": ",
-                          text_as(own));
-      const std::string name = utf8_of(own);
+                          text_as(child_key));
+      const std::string name = utf8_of(child_key);
       node.children.emplace_back(name, node_at(child, where, key.empty() ? name : key + "." + name, depth + 1));
     }
   } else if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
@@ -85,7 +85,7 @@ OptionNode node_at(py::handle value, const std::string& where, const std::string
   return node;
 }
 
-/// The fields of several structs as those of one.
+/// The fields of several structs, visited as those of one struct.
 struct Keywords {
   std::vector<OptionVisitor::AnyOptions> parts;
 };
@@ -93,28 +93,29 @@ void visit(OptionVisitor& v, Keywords& all) {
   for (const OptionVisitor::AnyOptions& part : all.parts) part(v);
 }
 
-/// When Python ends, it ends each thread that then wants the GIL, within the C++ code that wants it, which ends
-/// the process with an error. So threads that it does not wait for stop here instead.
-struct PythonsEnd {
+/// When the interpreter exits, it terminates each thread that tries to take the GIL, within the C++ code that
+/// does so, which ends the process with an error. To avoid that, all threads except the main thread wait here
+/// forever instead of taking the GIL after the exit has begun.
+struct PythonExit {
   std::mutex mutex;
   std::condition_variable changed;
-  bool has_come = false;
-  int taking_gil = 0;  // threads that will soon have it
+  bool has_begun = false;
+  int taking_gil = 0;  // number of threads that are about to take the GIL
 
-  /// Python calls it at its end, before it ends threads.
-  static void come() {
-    PythonsEnd& end = *of_process;
+  /// Python calls it when it exits, before it terminates threads.
+  static void begin() {
+    PythonExit& end = *of_process;
     const py::gil_scoped_release free;
     std::unique_lock lock(end.mutex);
-    end.has_come = true;
+    end.has_begun = true;
     end.changed.wait(lock, [&] { return end.taking_gil == 0; });
   }
-  static PythonsEnd* of_process;
+  static PythonExit* of_process;
 };
-PythonsEnd* PythonsEnd::of_process = new PythonsEnd;
+PythonExit* PythonExit::of_process = new PythonExit;
 
-/// After it, Python gets what it wants of a thread that works or waits.
-constexpr std::chrono::milliseconds patience(50);
+/// The interval after which a thread that works or waits lets Python handle signals and log messages.
+constexpr std::chrono::milliseconds service_interval(50);
 
 bool is_main_thread() { return getpid() == gettid(); }
 
@@ -135,10 +136,10 @@ class ReleasedGil {
 
  private:
   void take() const {
-    PythonsEnd& end = *PythonsEnd::of_process;
+    PythonExit& end = *PythonExit::of_process;
     {
       std::unique_lock lock(end.mutex);
-      end.changed.wait(lock, [&] { return !end.has_come || is_main_thread(); });
+      end.changed.wait(lock, [&] { return !end.has_begun || is_main_thread(); });
       ++end.taking_gil;
     }
     PyEval_RestoreThread(state_);
@@ -150,11 +151,11 @@ class ReleasedGil {
   PyThreadState* state_ = PyEval_SaveThread();
 };
 
-/// A thread that does the work of one call after the other: starting one for each would take longer than to
-/// translate a short sentence.
+/// A thread that runs the work of one call after the other: starting a thread for each call would take longer
+/// than translating a short sentence.
 class Worker {
  public:
-  /// One that is idle, or a new one. The caller has the GIL, as for `give_back`.
+  /// Returns an idle worker, or a new one. The calling thread must hold the GIL, also for `give_back`.
   static Worker& take() {
     if (idle.empty()) return *new Worker;
     Worker& worker = *idle.back();
@@ -172,7 +173,7 @@ class Worker {
     work_ = std::move(work);
     changed_.notify_all();
   }
-  /// A process that was forked has none of its parent's.
+  /// To be called in a process that was forked, which lacks the threads of its parent.
   static void forget_all() { new auto(std::exchange(idle, {})); }
 
  private:
@@ -205,9 +206,9 @@ void read_keywords(const py::dict& keywords, const std::string& where,
                    std::vector<OptionVisitor::AnyOptions> options) {
   if (keywords.empty()) return;
   Keywords all{std::move(options)};
-  OptionNode given = node_of(keywords, where);
-  std::erase_if(given.children, [](const auto& child) { return child.second.kind == Kind::null; });
-  read_options(given, all);
+  OptionNode values = node_of(keywords, where);
+  std::erase_if(values.children, [](const auto& child) { return child.second.kind == Kind::null; });
+  read_options(values, all);
 }
 
 std::string utf8_of(py::handle text) {
@@ -245,17 +246,18 @@ py::handle results() {
   return module;
 }
 
-void Call::ask(const std::function<void()>& ask) {
+void Call::ask(const std::function<void()>& function) {
   std::unique_lock lock(mutex_);
-  asked_ = &ask;
+  asked_ = &function;
   changed_.notify_all();
   changed_.wait(lock, [&] { return !asked_; });
 }
 
-/// Does what the work has asked, if there is any, and what Python wants of the calling thread.
-void Call::serve_python(const std::function<void()>* asked) {
+/// Calls the function that was passed to `ask`, unless it is null, passes log messages to Python, and lets
+/// Python handle signals.
+void Call::serve_python(const std::function<void()>* function) {
   try {
-    if (asked && !raised_) (*asked)();
+    if (function && !raised_) (*function)();
     deliver_log();
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   } catch (py::error_already_set& error) {
@@ -286,7 +288,7 @@ void Call::wait_for(const Work& work) {
     {
       const ReleasedGil free;
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, patience, [&] { return ended_ || asked_; });
+      changed_.wait_for(lock, service_interval, [&] { return ended_ || asked_; });
       ended = ended_;
       asked = asked_;
     }
@@ -300,16 +302,17 @@ void Call::wait_for(const Work& work) {
   rethrow();
 }
 
-/// Only the main thread handles signals. Taking the GIL may take long, when other threads want it too.
-void Call::work_here(const Work& work) {
+/// Only the main thread handles signals. Other threads take the GIL only if there are log messages, since that
+/// may take long when several threads wait for it.
+void Call::run_here(const Work& work) {
   using Clock = std::chrono::steady_clock;
   {
     ReleasedGil free;
-    auto next = Clock::now() + patience;
+    auto next = Clock::now() + service_interval;
     const Poll poll([&] {
       if (Clock::now() < next) return;
       if (is_main_thread() || has_log()) free.take_for([&] { serve_python(nullptr); });
-      next = Clock::now() + patience;
+      next = Clock::now() + service_interval;
     });
     try {
       work(*this);
@@ -340,12 +343,12 @@ PYBIND11_MODULE(core, m) {
     }
   });
   send_log_to(python::keep_line);
-  py::module_::import("atexit").attr("register")(py::cpp_function(python::PythonsEnd::come));
+  py::module_::import("atexit").attr("register")(py::cpp_function(python::PythonExit::begin));
   pthread_atfork([] { python::log_mutex.lock(); }, [] { python::log_mutex.unlock(); },
                  [] {
                    python::log_mutex.unlock();
                    python::Worker::forget_all();
-                   python::PythonsEnd::of_process = new python::PythonsEnd;
+                   python::PythonExit::of_process = new python::PythonExit;
                  });
   python::add_predictors(m);
   python::add_training(m);

@@ -20,7 +20,8 @@
 #include "runtime/model_runtime.h"
 #include "runtime/predictor.h"
 
-// What all parts of sixfold.core share. Functions need the GIL, except where they say otherwise.
+// Declarations that all parts of the module sixfold.core share. Functions need the GIL, unless their comment
+// says otherwise.
 
 namespace sixfold::python {
 
@@ -32,19 +33,22 @@ void add_metrics(py::module_& m);
 void add_study(py::module_& m);
 void add_ctranslate2(py::module_& m);
 
-/// A value of Python as that of a config: None, bool, numbers (numpy's too), str, a path, a list or tuple, or a
-/// dict with keys that are str. `where` begins messages. Throws an input error for anything else.
+/// Converts a value of Python to that of a config: None, bool, a number (also of numpy), str, a path, a list or
+/// tuple, or a dict with keys that are str. Throws an input error, which begins with `where`, for anything
+/// else.
 OptionNode node_of(py::handle value, const std::string& where);
-/// Reads keyword arguments as fields of some structs; None is none given. Throws as `read_options`.
+/// Reads keyword arguments as fields of several structs. An argument that is None counts as not given. Throws
+/// as `read_options`.
 void read_keywords(const py::dict& keywords, const std::string& where,
                    std::vector<OptionVisitor::AnyOptions> options);
-/// A str; what is not valid UTF-8, such as a token that is a part of a character, has U+FFFD in its place.
+/// Converts text to a str. Bytes that are not valid UTF-8, such as a token that is a part of a character,
+/// become U+FFFD.
 py::str text_of(std::string_view text);
-/// A str in UTF-8, and those of a list or tuple. They throw TypeError for anything else.
+/// Convert a str to UTF-8, or those of a list or tuple. They throw TypeError for anything else.
 std::string utf8_of(py::handle text);
 std::vector<std::string> texts_of(const py::sequence& list);
 
-/// An array that owns the elements, which are not copied. The product of `shape` is their number.
+/// Returns an array that owns the elements, which are not copied. Their number is the product of `shape`.
 template <class T>
 py::array_t<T> array_of(std::vector<T> values, std::vector<py::ssize_t> shape) {
   auto kept = std::make_unique<std::vector<T>>(std::move(values));
@@ -53,7 +57,7 @@ py::array_t<T> array_of(std::vector<T> values, std::vector<py::ssize_t> shape) {
   return py::array_t<T>(std::move(shape), data, owner);
 }
 
-/// A list as a tuple, each element made by `make`.
+/// Returns a tuple of the results of `make` for the elements of a list.
 template <class List, class Make>
 py::tuple tuple_of(const List& list, const Make& make) {
   py::tuple all(list.size());
@@ -65,66 +69,66 @@ inline py::tuple tuple_of(const std::vector<std::string>& texts) {
   return tuple_of(texts, [](const std::string& text) { return text_of(text); });
 }
 
-/// The module sixfold.results, and an object of a class of it.
+/// The module sixfold.results; `result` makes an object of one of its classes.
 py::handle results();
 template <class... Fields>
 py::object result(const char* type, Fields&&... fields) {
   return results().attr(type)(std::forward<Fields>(fields)...);
 }
-/// Work without the GIL. Meanwhile the thread that called from Python hands what was logged to `logging`, and
-/// lets Python handle signals. If a signal's handler, or what the work has asked, raises an exception, the work
-/// is told to stop, and the exception is raised when it has ended.
+/// Runs work without the GIL. Meanwhile the thread that called from Python passes log messages to `logging`,
+/// and lets Python handle signals. If the handler of a signal, or a function that was passed to `ask`, raises
+/// an exception, stop is requested of the work, and the exception is raised when the work has ended.
 class Call {
  public:
-  /// Has another thread do the work, and returns its result. Exceptions of the work are rethrown.
+  /// Runs the work in another thread, and returns its result. Exceptions of the work are rethrown.
   template <class Work>
   static auto run(const Work& work) {
     return result_of(&Call::wait_for, work);
   }
-  /// The same for work that polls (runtime/poll.h) and asks nothing, which the calling thread does: a change of
-  /// threads takes long beside a short sentence.
+  /// Runs the work in the calling thread. It must call `Poll::now` regularly (runtime/poll.h), and must not
+  /// call `ask`. For predictions: a switch of threads would take long compared with a short sentence.
   template <class Work>
   static auto predict(const Work& work) {
-    return result_of(&Call::work_here, work);
+    return result_of(&Call::run_here, work);
   }
 
-  /// For the thread that works, without the GIL: when stop is requested, the work is to end soon.
+  /// For the thread that runs the work, without the GIL: when stop is requested, the work should end soon.
   std::stop_token token() const { return stop_.get_token(); }
-  /// The same: has the thread that waits call `ask`, with the GIL, and returns when it has. One thread at a
-  /// time.
-  void ask(const std::function<void()>& ask);
+  /// For the same thread: lets the thread that called from Python call `function`, with the GIL, and returns
+  /// when that is done. For one thread at a time.
+  void ask(const std::function<void()>& function);
 
  private:
   using Work = std::function<void(Call&)>;
 
   template <class W>
-  static auto result_of(void (Call::*done)(const Work&), const W& work) {
+  static auto result_of(void (Call::*run)(const Work&), const W& work) {
     using Result = decltype(work(std::declval<Call&>()));
     Call call;
     if constexpr (std::is_void_v<Result>) {
-      (call.*done)([&](Call& own) { work(own); });
+      (call.*run)([&](Call& current) { work(current); });
     } else {
       std::optional<Result> result;
-      (call.*done)([&](Call& own) { result.emplace(work(own)); });
+      (call.*run)([&](Call& current) { result.emplace(work(current)); });
       return std::move(*result);
     }
   }
   void wait_for(const Work& work);
-  void work_here(const Work& work);
-  void serve_python(const std::function<void()>* asked);
+  void run_here(const Work& work);
+  void serve_python(const std::function<void()>* function);
   void rethrow() const;
 
   std::stop_source stop_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  const std::function<void()>* asked_ = nullptr;
+  const std::function<void()>* asked_ = nullptr;  // argument of the running call of `ask`
   bool ended_ = false;
-  std::optional<pybind11::error_already_set> raised_;  // in Python
-  std::exception_ptr failure_;                         // of the work
+  std::optional<pybind11::error_already_set> raised_;  // the exception that was raised in Python
+  std::exception_ptr failure_;                         // the exception of the work
 };
 
-/// A model that was opened from a folder, and a predictor of it. A process that was forked has none of the
-/// threads of its parent: there the model is opened again when it is first used.
+/// A model that was opened from a folder, and a predictor of it. In a process that was forked, which lacks the
+/// threads of its parent, the model is opened again when it is first used.
 template <class P>
 class Opened {
  public:
@@ -135,13 +139,13 @@ class Opened {
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
 
-  /// Whether the model is one of another program.
+  /// Whether the model was imported from another program.
   bool imported() const { return imported_; }
-  std::shared_ptr<const P> get() { return at_hand(), predictor_; }
-  std::shared_ptr<ModelRuntime> runtime() { return at_hand(), runtime_; }
+  std::shared_ptr<const P> get() { return ensure_open(), predictor_; }
+  std::shared_ptr<ModelRuntime> runtime() { return ensure_open(), runtime_; }
 
  private:
-  void at_hand() {
+  void ensure_open() {
     if (process_ != getpid()) open();
   }
   void open() {
@@ -150,7 +154,7 @@ class Opened {
       auto model = open_model(folder_, options_);
       return std::pair(std::make_shared<const P>(model), model);
     });
-    // Another thread may have opened it meanwhile, and may use what it opened.
+    // Another thread may have opened the model meanwhile, and may use it.
     const pid_t process = std::exchange(process_, getpid());
     std::swap(predictor_, opened.first);
     std::swap(runtime_, opened.second);
@@ -160,10 +164,11 @@ class Opened {
   static void close(Model model, pid_t process) {
     if (!model.second) return;
     if (process != getpid()) {
-      new Model(std::move(model));  // its threads, which would be waited for, are those of the parent
+      new Model(
+          std::move(model));  // never deleted: its destructor would wait for threads of the parent process
       return;
     }
-    const py::gil_scoped_release free;  // threads that end may log
+    const py::gil_scoped_release free;  // threads that end may write log messages
     model = {};
   }
 

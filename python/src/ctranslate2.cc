@@ -9,22 +9,22 @@
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/translator.h"
 
-// What sixfold.compat.ctranslate2 needs: translating and scoring tokens instead of texts.
+// The functions for sixfold.compat.ctranslate2, which translate and score tokens instead of texts.
 
 namespace sixfold::python {
 namespace {
 
 using Ids = std::vector<int32_t>;
 
-/// What a search reads. `source`: with the end token. `context`, `prefix`: as `Ct2Search` has them.
+/// The input of a search. `source` has the end token. `context`, `prefix`: the arguments of `Ct2Search`.
 struct Ct2Source {
   Ids source, context, prefix;
 };
 
-/// What is wanted besides the hypotheses.
+/// For which hypotheses attention is returned.
 struct Ct2Attention {
   bool all = false;
-  bool of_unknown = false;  ///< of hypotheses that have the unknown token
+  bool of_unknown = false;  ///< only for hypotheses with the unknown token
 };
 void visit(OptionVisitor& v, Ct2Attention& o) {
   v.field("attention", o.all, "");
@@ -34,7 +34,7 @@ void visit(OptionVisitor& v, Ct2Attention& o) {
 struct Ct2Hypothesis {
   Hypothesis hypothesis;
   /// The mean of the heads of the layer that aligns words: for each token of context and hypothesis, and the
-  /// end token if there is one, the weight of each token of the source. Empty: not wanted.
+  /// end token if there is one, the weight of each token of the source. Empty: not requested.
   std::vector<float> attention;
 };
 
@@ -53,11 +53,11 @@ std::vector<float> mean_of_heads(const std::vector<float>& weights, size_t heads
 /// The searches of a call.
 class Ct2Job final : public RequestGroup {
  public:
-  Ct2Job(ModelRuntime& model, const Ct2Options& how, const Ct2Attention& attention,
+  Ct2Job(ModelRuntime& model, const Ct2Options& options, const Ct2Attention& attention,
          std::vector<Ct2Source> sources)
       : RequestGroup(model.engine()),
         model_(model),
-        plan_(std::make_shared<const Ct2Plan>(model.config(), how)),
+        plan_(std::make_shared<const Ct2Plan>(model.config(), options)),
         attention_(attention),
         sources_(std::move(sources)),
         results_(sources_.size()) {
@@ -83,7 +83,7 @@ class Ct2Job final : public RequestGroup {
     request->source = one.source;
     request->strategy = std::make_unique<Ct2Search>(plan_, one.context, one.prefix);
     request->read_tokens = std::ssize(one.source);
-    request->tokens = request->read_tokens * plan_->how.beam_size;
+    request->tokens = request->read_tokens * plan_->options.beam_size;
     request->batch_tokens = model_.batch_tokens();
     return request;
   }
@@ -121,10 +121,9 @@ class Ct2Job final : public RequestGroup {
 py::list search(Opened<Translator>& opened, std::vector<Ids> sources, std::vector<Ids> contexts,
                 std::vector<Ids> prefixes, const py::dict& keywords) {
   const auto model = opened.runtime();
-  Ct2Options how;
+  Ct2Options options;
   Ct2Attention attention;
-  read_keywords(keywords, "translate_batch",
-                {OptionVisitor::AnyOptions(how), OptionVisitor::AnyOptions(attention)});
+  read_keywords(keywords, "translate_batch", {OptionVisitor::AnyOptions(options), OptionVisitor::AnyOptions(attention)});
   require(sources.size() == contexts.size() && sources.size() == prefixes.size(),
           "there are {} sources, {} contexts and {} prefixes", sources.size(), contexts.size(),
           prefixes.size());
@@ -135,7 +134,7 @@ py::list search(Opened<Translator>& opened, std::vector<Ids> sources, std::vecto
     all.push_back({std::move(sources[i]), std::move(contexts[i]), std::move(prefixes[i])});
   }
   auto found = Call::predict(
-      [&](Call& call) { return Ct2Job(*model, how, attention, std::move(all)).run(call.token()); });
+      [&](Call& call) { return Ct2Job(*model, options, attention, std::move(all)).run(call.token()); });
   py::list results;
   for (size_t i = 0; i < found.size(); ++i) {
     results.append(tuple_of(found[i], [&](const Ct2Hypothesis& one) {

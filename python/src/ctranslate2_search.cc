@@ -10,8 +10,8 @@
 namespace sixfold::python {
 namespace {
 
-/// The candidates of a hypothesis under CTranslate2's repetition penalty: that of a logit, before the softmax.
-/// `answer` has the most probable tokens, then the penalized ones, which get their place among them.
+/// The log-probabilities of the candidates of a hypothesis under CTranslate2's repetition penalty, which
+/// applies to logits, before the softmax. `answer` has the most probable tokens, then the penalized ones.
 class Penalized {
  public:
   Penalized(const Answer& answer, const LogitEdits& edits) : answer_(answer), penalized_(edits.penalized) {
@@ -28,12 +28,12 @@ class Penalized {
       repeated += std::exp(log_prob);
       changed += std::exp(log_prob + change_.back().second);
     }
-    log_sum_ = std::log(changed + std::max(1 - repeated, others));  // 1 less nearly 1 is not precise
+    log_normalizer_ = std::log(changed + std::max(1 - repeated, others));  // 1 - repeated is imprecise near 0
   }
   /// The log-probability of token number `i` of the answer.
   double operator()(size_t i) const {
     const auto known = std::ranges::find(change_, answer_.ids[i], &std::pair<int32_t, double>::first);
-    return double{answer_.log_probs[i]} + (known == change_.end() ? 0 : known->second) - log_sum_;
+    return double{answer_.log_probs[i]} + (known == change_.end() ? 0 : known->second) - log_normalizer_;
   }
 
  private:
@@ -42,8 +42,13 @@ class Penalized {
   const Answer& answer_;
   const std::vector<int32_t>& penalized_;
   std::vector<std::pair<int32_t, double>> change_;  // of logits
-  double log_sum_ = 0;                              // of the new probabilities before they are normalized
+  double log_normalizer_ = 0;                       // of the new probabilities before they are normalized
 };
+
+const Ct2Options& checked_ct2_options(const Ct2Options& options) {
+  check_ranges(options);
+  return options;
+}
 
 bool bans_all(std::vector<int32_t> banned, int vocab) {
   if (std::ssize(banned) < vocab) return false;
@@ -53,10 +58,10 @@ bool bans_all(std::vector<int32_t> banned, int vocab) {
 
 }  // namespace
 
-// Python documents them.
+// The documentation of the options is in Python.
 void visit(OptionVisitor& v, Ct2Options& o) {
   v.field("beam_size", o.beam_size, "", between(1, 1000));
-  v.field("most_finished", o.most_finished, "", at_least(1));
+  v.field("most_finished", o.max_finished, "", at_least(1));
   v.field("num_hypotheses", o.num_hypotheses, "", at_least(1));
   v.field("length_penalty", o.length_penalty, "");
   v.field("repetition_penalty", o.repetition_penalty, "", above(0));
@@ -66,22 +71,23 @@ void visit(OptionVisitor& v, Ct2Options& o) {
   v.field("min_decoding_length", o.min_decoding_length, "", at_least(0));
 }
 
-Ct2Plan::Ct2Plan(const ModelConfig& model, const Ct2Options& options)
-    : how((check_ranges(options), options)),
+Ct2Plan::Ct2Plan(const ModelConfig& model, const Ct2Options& search_options)
+    : options(checked_ct2_options(search_options)),
       vocab(model.target_vocab),
       eos(model.eos),
       context(model.context_tokens),
       start{model.decoder_start_token} {
   require_encoder_and_decoder(model, "search");
-  if (model.limits_length()) how.max_decoding_length = std::min(how.max_decoding_length, model.max_positions);
-  if (!how.suppress_sequences.empty())
-    restrictions.push_back(std::make_unique<BanPhrases>(how.suppress_sequences));
-  if (how.min_decoding_length > 0)
-    restrictions.push_back(std::make_unique<MinNewTokens>(how.min_decoding_length, std::vector{eos}));
-  if (how.no_repeat_ngram_size > 0)
-    restrictions.push_back(std::make_unique<NoRepeatedNgram>(how.no_repeat_ngram_size));
-  if (how.repetition_penalty != 1)
-    restrictions.push_back(std::make_unique<RepetitionPenalty>(how.repetition_penalty));
+  if (model.limits_length())
+    options.max_decoding_length = std::min(options.max_decoding_length, model.max_positions);
+  if (!options.suppress_sequences.empty())
+    restrictions.push_back(std::make_unique<BanPhrases>(options.suppress_sequences));
+  if (options.min_decoding_length > 0)
+    restrictions.push_back(std::make_unique<MinNewTokens>(options.min_decoding_length, std::vector{eos}));
+  if (options.no_repeat_ngram_size > 0)
+    restrictions.push_back(std::make_unique<NoRepeatedNgram>(options.no_repeat_ngram_size));
+  if (options.repetition_penalty != 1)
+    restrictions.push_back(std::make_unique<RepetitionPenalty>(options.repetition_penalty));
 }
 
 Ct2Search::Ct2Search(std::shared_ptr<const Ct2Plan> plan, std::vector<int32_t> context,
@@ -90,8 +96,8 @@ Ct2Search::Ct2Search(std::shared_ptr<const Ct2Plan> plan, std::vector<int32_t> c
       context_(std::move(context)),
       prefix_(prefix.size()),
       window_(plan_->context, plan_->start) {
-  require(std::ssize(prefix) < plan_->how.max_decoding_length, "the prefix has {} tokens, of at most {}",
-          prefix.size(), plan_->how.max_decoding_length - 1);
+  require(std::ssize(prefix) < plan_->options.max_decoding_length, "the prefix has {} tokens, of at most {}",
+          prefix.size(), plan_->options.max_decoding_length - 1);
   live_.push_back({.ids = std::move(prefix)});
 }
 
@@ -103,19 +109,20 @@ std::vector<int32_t> Ct2Search::text_of(const Live& hypothesis) const {
 
 void Ct2Search::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
   const ReadingWindow::Step step = window_.next(context_.size() + live_.front().ids.size());
-  begins_.clear();
+  window_tokens_.clear();
   if (step.begins)
-    for (const Live& hypothesis : live_) begins_.push_back(window_.begin(text_of(hypothesis), step));
+    for (const Live& hypothesis : live_) window_tokens_.push_back(window_.begin(text_of(hypothesis), step));
   edits_.resize(live_.size());
   for (size_t i = 0; i < live_.size(); ++i) {
     const Live& hypothesis = live_[i];
-    const auto tokens = step.begins ? std::span<const int32_t>(begins_[i]) : std::span(hypothesis.ids).last(1);
+    const auto tokens =
+        step.begins ? std::span<const int32_t>(window_tokens_[i]) : std::span(hypothesis.ids).last(1);
     extensions.push_back({request, hypothesis.parent, tokens, step.begins});
     LogitEdits& edits = edits_[i];
     edits.clear();
     for (const auto& restriction : plan_->restrictions) restriction->edit({.ids = hypothesis.ids}, edits);
-    const int wanted = 2 * plan_->how.beam_size + static_cast<int>(edits.penalized.size());
-    queries.push_back({.top_k = std::min(wanted, plan_->vocab),
+    const int top_k = 2 * plan_->options.beam_size + static_cast<int>(edits.penalized.size());
+    queries.push_back({.top_k = std::min(top_k, plan_->vocab),
                        .banned = edits.banned,
                        .renormalize = true,
                        .listed = edits.penalized,
@@ -123,7 +130,7 @@ void Ct2Search::ask(int request, std::vector<Extension>& extensions, std::vector
   }
 }
 
-/// Fills `ranked_` with the best candidates, as many as two of each slot.
+/// Fills `ranked_` with the best candidates, at most twice as many as the beam size.
 void Ct2Search::rank(std::span<const Answer> answers) {
   ranked_.clear();
   for (size_t i = 0; i < answers.size(); ++i) {
@@ -140,19 +147,19 @@ void Ct2Search::rank(std::span<const Answer> answers) {
         ranked_.push_back({live_[i].sum + log_prob(j), i, answer.ids[j]});
     }
   }
-  const size_t most = std::min(ranked_.size(), 2 * static_cast<size_t>(plan_->how.beam_size));
-  std::partial_sort(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(most), ranked_.end(),
+  const size_t kept = std::min(ranked_.size(), 2 * static_cast<size_t>(plan_->options.beam_size));
+  std::partial_sort(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(kept), ranked_.end(),
                     [](const Candidate& a, const Candidate& b) {
                       return std::tuple(-a.sum, a.parent, a.id) < std::tuple(-b.sum, b.parent, b.id);
                     });
-  ranked_.resize(most);
+  ranked_.resize(kept);
 }
 
-/// Finishes a hypothesis, of which the end token is not a part.
+/// Finishes a hypothesis. `ids`: its tokens without the end token.
 void Ct2Search::finish(std::vector<int32_t> ids, double sum, FinishReason reason) {
   const size_t tokens = ids.size() + (reason == FinishReason::end_token ? 1 : 0);
   const auto length = static_cast<double>(std::max<size_t>(tokens, 1));
-  const double score = sum / std::pow(length, plan_->how.length_penalty);
+  const double score = sum / std::pow(length, plan_->options.length_penalty);
   finished_.push_back({.ids = std::move(ids), .log_probability = sum, .score = score, .reason = reason});
 }
 
@@ -162,11 +169,11 @@ void Ct2Search::advance(std::span<const Answer> answers) {
 }
 
 void Ct2Search::step() {
-  const Ct2Options& how = plan_->how;
-  const size_t length = live_.front().ids.size(), slots = static_cast<size_t>(how.beam_size);
-  const bool last = std::ssize(live_.front().ids) + 1 == how.max_decoding_length;
+  const Ct2Options& options = plan_->options;
+  const size_t length = live_.front().ids.size(), slots = static_cast<size_t>(options.beam_size);
+  const bool last = std::ssize(live_.front().ids) + 1 == options.max_decoding_length;
   const auto is_end = [&](size_t rank) { return ranked_[rank].id == plan_->eos; };
-  // Right after a prefix an end token that is not the likeliest is only lost, with the slot that it has.
+  // Right after a prefix, an end token that is not the likeliest is dropped, and its slot stays empty.
   const auto is_lost = [&](size_t rank) {
     return prefix_ > 0 && length == prefix_ && rank > 0 && is_end(rank);
   };
@@ -195,8 +202,9 @@ void Ct2Search::step() {
     while (other < ranked_.size() && is_end(other) && !is_lost(other)) ++other;
     if (other < ranked_.size()) go_on(other++);
   }
-  const size_t enough = static_cast<size_t>(how.length_penalty == 0 ? how.num_hypotheses : how.most_finished);
-  const bool ended = finished_.size() >= enough && (how.length_penalty != 0 || best_finished_);
+  const size_t enough =
+      static_cast<size_t>(options.length_penalty == 0 ? options.num_hypotheses : options.max_finished);
+  const bool ended = finished_.size() >= enough && (options.length_penalty != 0 || best_finished_);
   if (ranked_.empty() && !broken_)  // no token may follow
     for (const Live& hypothesis : live_) finish(hypothesis.ids, hypothesis.sum, FinishReason::cut);
   if (last || ended) next.clear();
@@ -205,7 +213,7 @@ void Ct2Search::step() {
 
 std::vector<Hypothesis> Ct2Search::take_best() {
   std::ranges::stable_sort(finished_, std::ranges::greater(), &Hypothesis::score);
-  finished_.resize(std::min(finished_.size(), static_cast<size_t>(plan_->how.num_hypotheses)));
+  finished_.resize(std::min(finished_.size(), static_cast<size_t>(plan_->options.num_hypotheses)));
   return std::move(finished_);
 }
 

@@ -10,10 +10,10 @@
 
 namespace sixfold::python {
 
-/// What a call of CTranslate2 asks of its search, by its names where it has any.
+/// The search options of a call of CTranslate2. Fields have its names, as far as it has the option.
 struct Ct2Options {
   int beam_size = 2;
-  int most_finished = 2;  ///< the search ends with so many finished hypotheses: beam_size * patience
+  int max_finished = 2;  ///< the search ends with so many finished hypotheses: beam_size * patience
   int num_hypotheses = 1;
   double length_penalty = 1;
   float repetition_penalty = 1;
@@ -26,23 +26,23 @@ void visit(OptionVisitor& v, Ct2Options& o);
 /// The settings that all sources of a call share. Safe to share between threads.
 struct Ct2Plan {
   /// Throws an input error if the options do not fit the model.
-  Ct2Plan(const ModelConfig& model, const Ct2Options& options);
+  Ct2Plan(const ModelConfig& model, const Ct2Options& search_options);
 
-  Ct2Options how;
+  Ct2Options options;
   int vocab, eos, context;
   WindowStart start;
   std::vector<std::unique_ptr<const Restriction>> restrictions;
 };
 
-/// The beam search of CTranslate2 4.8 (src/decoding.cc there), for one source. `BeamSearch` is the same with
-/// other rules, which no setting of it has: here a token that is repeated is penalized before the softmax, a
-/// prefix is certain, an end token right after a prefix counts only if it is the likeliest, and the search ends
-/// with a number of finished hypotheses, or without a length penalty with the first one that is the best of its
-/// step.
+/// The beam search of CTranslate2 4.8 (its src/decoding.cc), for one source. It has rules that no setting of
+/// `BeamSearch` gives: repeated tokens are penalized before the softmax; the probability of a prefix counts as
+/// 1; an end token right after a prefix counts only if it is the likeliest token; and the search ends when
+/// there are `max_finished` finished hypotheses, or, without a length penalty, when the best candidate of a
+/// step is finished.
 class Ct2Search final : public Strategy {
  public:
-  /// The decoder reads the start token and `context`, of which nothing else knows. Hypotheses begin with
-  /// `prefix`, which has fewer tokens than the longest of them.
+  /// The decoder reads the start token and `context`, which is no part of the hypotheses. These begin with
+  /// `prefix`, which must be shorter than `max_decoding_length`.
   Ct2Search(std::shared_ptr<const Ct2Plan> plan, std::vector<int32_t> context, std::vector<int32_t> prefix);
 
   void ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) override;
@@ -70,7 +70,8 @@ class Ct2Search final : public Strategy {
   const std::vector<int32_t> context_;
   const size_t prefix_;  // number of tokens
   ReadingWindow window_;
-  std::vector<std::vector<int32_t>> begins_;  // what each reads if the window begins
+  std::vector<std::vector<int32_t>>
+      window_tokens_;  // what each hypothesis reads in a step that begins a window
   std::vector<Live> live_;
   std::vector<LogitEdits> edits_;  // of the unfinished hypotheses
   std::vector<Candidate> ranked_;

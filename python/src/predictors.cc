@@ -16,7 +16,7 @@
 
 namespace sixfold {
 
-/// What files and options of its own say on the command line.
+/// Options that the command line sets by files and further options.
 struct LineOptions {
   OutputConstraints constraints;
   std::optional<bool> keep_symbols;
@@ -36,7 +36,7 @@ namespace {
 
 using AnyOptions = OptionVisitor::AnyOptions;
 
-/// The elements of a list as a tuple of results that are dropped unless there are any, and none then.
+/// Returns the result of `make` if `present`, else None.
 py::object none_or(bool present, const std::function<py::object()>& make) {
   return present ? make() : py::none();
 }
@@ -114,10 +114,10 @@ struct TranslateCall {
     std::shared_ptr<const Glossary> known;
     if (!glossary.empty()) known = std::make_shared<const Glossary>(glossary);
     options.constraints = [known, all = line.constraints](size_t, const std::string& source) {
-      OutputConstraints own = all;
+      OutputConstraints constraints = all;
       if (known)
-        for (std::string& phrase : known->targets_in(source)) own.phrases.push_back(std::move(phrase));
-      return own;
+        for (std::string& phrase : known->targets_in(source)) constraints.phrases.push_back(std::move(phrase));
+      return constraints;
     };
   }
 
@@ -142,33 +142,33 @@ struct TranslateCall {
 py::list translate(Opened<Translator>& opened, const py::sequence& lines, size_t first,
                    const py::dict& keywords) {
   const auto translator = opened.get();
-  TranslateCall asked(*translator, opened.imported(), keywords);
-  asked.options.first_line = first + 1;
+  TranslateCall arguments(*translator, opened.imported(), keywords);
+  arguments.options.first_line = first + 1;
   auto translated = Call::predict([&, sources = texts_of(lines)](Call& call) {
-    asked.options.cancel = call.token();
+    arguments.options.cancel = call.token();
     std::vector<TranslatedLine> all;
-    translator->translate(sources, asked.options, [&](const TranslatedLine& line) { all.push_back(line); });
+    translator->translate(sources, arguments.options, [&](const TranslatedLine& line) { all.push_back(line); });
     return all;
   });
   py::list all;
-  for (TranslatedLine& line : translated) all.append(line_of(std::move(line), asked.options.details));
+  for (TranslatedLine& line : translated) all.append(line_of(std::move(line), arguments.options.details));
   return all;
 }
 
 py::list score(Opened<Translator>& opened, const py::sequence& sources, const py::sequence& targets,
                const py::dict& keywords) {
   const auto translator = opened.get();
-  TranslateCall asked(*translator, opened.imported(), keywords);
-  require(!asked.options.constraints && asked.options.candidates() == 1 && !asked.options.sample &&
-              !asked.options.retry && !asked.options.details.search,
+  TranslateCall arguments(*translator, opened.imported(), keywords);
+  require(!arguments.options.constraints && arguments.options.candidates() == 1 && !arguments.options.sample &&
+              !arguments.options.retry && !arguments.options.details.search,
           "score: n_best, sample, mbr, retry, search, prefix, phrases, banned_phrases and glossary are for "
           "translations that the model makes");
   auto scored = Call::predict([&, from = texts_of(sources), to = texts_of(targets)](Call& call) {
-    asked.options.cancel = call.token();
-    return translator->score(from, to, asked.options);
+    arguments.options.cancel = call.token();
+    return translator->score(from, to, arguments.options);
   });
   py::list all;
-  for (Translation& one : scored) all.append(translation_of(std::move(one), asked.options.details));
+  for (Translation& one : scored) all.append(translation_of(std::move(one), arguments.options.details));
   return all;
 }
 
@@ -250,7 +250,8 @@ Image image_of(py::handle value) {
           {bytes.data(), bytes.data() + bytes.size()}};
 }
 
-/// The images of a list, and for each place of the list why there is none.
+/// The images of a list that could be read, and, for each element of the list, the error if it could not be
+/// read.
 struct ReadImages {
   std::vector<Image> images;
   std::vector<std::optional<std::string>> errors;
@@ -267,7 +268,7 @@ ReadImages images_of(const py::sequence& list) {
   return read;
 }
 
-/// The results of images with those of what could not be read.
+/// Inserts results with an error for the images that could not be read.
 template <class Result>
 std::vector<Result> with_errors(std::vector<Result> results, const ReadImages& read) {
   std::vector<Result> all;
@@ -280,7 +281,8 @@ std::vector<Result> with_errors(std::vector<Result> results, const ReadImages& r
   return all;
 }
 
-/// Adds a class for a predictor, which is opened from a folder with the options of `RuntimeOptions`.
+/// Adds a class for a predictor. It is constructed from a model folder and keyword arguments of
+/// `RuntimeOptions`.
 template <class P>
 py::class_<Opened<P>> add(py::module_& m, const char* name) {
   return py::class_<Opened<P>>(m, name)
@@ -339,9 +341,11 @@ py::list answer(Opened<QuestionAnswerer>& opened, const py::sequence& questions,
   AnswerOptions options;
   read_keywords(keywords, "answer", {AnyOptions(options)});
   std::vector<TextQuestion> all;
-  const std::vector<std::string> asked = texts_of(questions), read = texts_of(texts);
-  require(asked.size() == read.size(), "there are {} questions and {} texts", asked.size(), read.size());
-  for (size_t i = 0; i < asked.size(); ++i) all.push_back({.text = read[i], .question = asked[i]});
+  const std::vector<std::string> question_texts = texts_of(questions), read = texts_of(texts);
+  require(question_texts.size() == read.size(), "there are {} questions and {} texts", question_texts.size(),
+          read.size());
+  for (size_t i = 0; i < question_texts.size(); ++i)
+    all.push_back({.text = read[i], .question = question_texts[i]});
   const auto answers = Call::predict([&](Call& call) {
     options.cancel = call.token();
     return answerer->answers(all, options);
@@ -400,7 +404,8 @@ py::object caption_attention(Opened<Captioner>& opened, const py::object& input,
                 array_of(std::move(a.weights), {a.heads, tokens, a.rows, a.columns}));
 }
 
-/// Lists fields: name, type, whether it is a list, whether None is a value, and the help text.
+/// Lists the fields of options: name, type, whether the field is a list, whether None is allowed, and the help
+/// text.
 class Lister final : public OptionVisitor {
  public:
   py::list listed;

@@ -3,7 +3,7 @@
 #include "model/position_encodings.h"
 #include "ops/ops.h"
 
-// For people who follow the paper with numpy.
+// Functions for studying the paper with numpy: attention, states and weights as arrays.
 
 namespace sixfold::python {
 namespace {
@@ -66,14 +66,14 @@ class AllStates final : public AttentionObserver {
   /// (kind, layer, array) of each.
   py::list states() {
     py::list all;
-    for (Seen& s : states_)
+    for (Layer& s : states_)
       all.append(
           py::make_tuple(name_of_enum(s.kind), s.layer, array_of(std::move(s.values), {s.rows, s.columns})));
     return all;
   }
   py::list attention() {
     py::list all;
-    for (Seen& s : attention_) {
+    for (Layer& s : attention_) {
       const py::ssize_t heads = std::ssize(s.values) / (s.rows * s.columns);
       all.append(py::make_tuple(name_of_enum(s.kind), s.layer,
                                 array_of(std::move(s.values), {heads, s.rows, s.columns})));
@@ -82,7 +82,7 @@ class AllStates final : public AttentionObserver {
   }
 
  private:
-  struct Seen {
+  struct Layer {
     AttentionKind kind;
     int layer;
     py::ssize_t rows, columns;
@@ -90,7 +90,7 @@ class AllStates final : public AttentionObserver {
   };
   const Batch& batch_;
   Backend& backend_;
-  std::vector<Seen> states_, attention_;
+  std::vector<Layer> states_, attention_;
 };
 
 /// The states and the attention of all layers for ids as the encoder and the decoder read them; None: the model
@@ -135,8 +135,8 @@ py::dict weights(const std::shared_ptr<ModelRuntime>& model) {
   return all;
 }
 
-/// The positions that encodings are asked for.
-int64_t checked(int64_t positions) {
+/// Returns the number of positions. Throws an input error if it is out of range.
+int64_t checked_positions(int64_t positions) {
   require(positions > 0 && positions <= 1 << 20,
           "position_encodings: expected from 1 to 2^20 positions, found {}", positions);
   return positions;
@@ -156,12 +156,13 @@ void add_study(py::module_& m) {
             "position_encodings: expected an even d_model up to 4096, found {}", d_model);
     Architecture architecture;
     architecture.d_model = d_model;
-    return encodings_of(sinusoidal_encodings(architecture, checked(positions)), d_model);
+    return encodings_of(sinusoidal_encodings(architecture, checked_positions(positions)), d_model);
   });
   m.def("run", run);
   m.def("weights", weights);
   m.def("positions_of", [](const std::shared_ptr<ModelRuntime>& model, int64_t positions) {
-    return encodings_of(position_encodings(model->model(), checked(positions)), model->config().d_model);
+    return encodings_of(position_encodings(model->model(), checked_positions(positions)),
+                        model->config().d_model);
   });
 }
 

@@ -10,7 +10,7 @@
 namespace sixfold::python {
 namespace {
 
-/// Puts the values of `over` into `base`, group by group.
+/// Overrides values of `base` by those of `over`, group by group.
 void merge(OptionNode& base, OptionNode over) {
   if (base.kind != OptionNode::Kind::map || over.kind != OptionNode::Kind::map) {
     base = std::move(over);
@@ -24,7 +24,8 @@ void merge(OptionNode& base, OptionNode over) {
   }
 }
 
-/// `config`: None, the path of a file, or a dict; `keys` go over it. `entry` gets each entry of train.jsonl.
+/// `config`: None, the path of a file, or a dict. `keys` override its values. `entry` is called with each entry
+/// of train.jsonl.
 py::object train_run(const py::object& config, const py::dict& keys, const std::filesystem::path& output,
                      bool resume, bool other_processor, bool fit, const py::object& entry) {
   OptionNode options{.kind = OptionNode::Kind::map, .where = "train"};
@@ -34,9 +35,10 @@ py::object train_run(const py::object& config, const py::dict& keys, const std::
     options = read_option_file(config.cast<std::filesystem::path>().string());
   require(options.kind == OptionNode::Kind::map || options.kind == OptionNode::Kind::null,
           "{}: expected groups of keys with values", options.where);
-  OptionNode given = node_of(keys, "train");
-  std::erase_if(given.children, [](const auto& child) { return child.second.kind == OptionNode::Kind::null; });
-  merge(options, std::move(given));
+  OptionNode overrides = node_of(keys, "train");
+  std::erase_if(overrides.children,
+                [](const auto& child) { return child.second.kind == OptionNode::Kind::null; });
+  merge(options, std::move(overrides));
   const TrainOutcome outcome = Call::run([&](Call& call) {
     std::atomic<int> stop = 0;
     const std::stop_callback stopped(call.token(), [&stop] { stop = 1; });

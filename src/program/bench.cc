@@ -268,7 +268,7 @@ void run_products(int threads) {
   } else {
     text += fmt::format("bf16: {:.0f} GFLOP/s by {}, {:.2f} times fp32\n", rates.bf16 / 1e9, processor.bf16,
                         rates.bf16 / rates.fp32);
-    const int width = least_bf16_width(processor);
+    const int width = min_bf16_width(processor);
     text += width > 0
                 ? fmt::format("train.precision: auto is bf16 here if model.d_model is at least {}\n", width)
                 : "train.precision: auto is fp32 here\n";

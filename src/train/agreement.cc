@@ -12,7 +12,7 @@
 namespace sixfold {
 namespace {
 
-/// The first line in which two texts differ.
+/// Describes the first line in which two texts differ.
 std::string difference(std::string_view a, std::string_view b) {
   const auto differ = std::ranges::mismatch(a, b);
   const auto line = [&](std::string_view text, size_t at) {

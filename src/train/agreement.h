@@ -8,11 +8,12 @@
 
 namespace sixfold {
 
-/// Collective. All processes of a run must compute the same. Throws an input error that names the first process
-/// that has another value for one of these facts, and where the values differ.
+/// Collective. Checks that all processes of a run have the same values: `facts` are pairs of a name and a
+/// value. Throws an input error that names the first process whose value differs from that of process 0, and
+/// where the values differ.
 void check_agreement(Processes& processes, std::initializer_list<std::pair<const char*, std::string>> facts);
 
-/// The hash of the program that runs.
+/// The hash of the running program.
 std::string hash_of_program();
 
 /// A hash of all files of a folder, without its subfolders.

@@ -24,18 +24,18 @@ bool Calendar::finished(const TrainingState& state) const {
          (state.last_update > 0 && state.update >= state.last_update);
 }
 
-bool Calendar::line(const TrainingState& state) const {
+bool Calendar::should_log(const TrainingState& state) const {
   const int64_t every = options_.log.every_updates;
   return is_multiple(state.update, every) || (state.update < every && is_round(state.update)) ||
          finished(state);
 }
 
-bool Calendar::validation(const TrainingState& state, Batcher::Position before) const {
+bool Calendar::should_validate(const TrainingState& state, Batcher::Position before) const {
   return is_multiple(state.update, options_.validation.every_updates) ||
          length_.passes(options_.validation.every_epochs, before, state.position) || finished(state);
 }
 
-bool Calendar::checkpoint(const TrainingState& state) const {
+bool Calendar::should_save(const TrainingState& state) const {
   const double minutes = options_.checkpoint.every_minutes;
   return is_multiple(state.update, options_.checkpoint.every_updates) ||
          (minutes > 0 && state.seconds - saved_at_ >= 60 * minutes);

@@ -4,7 +4,8 @@
 
 namespace sixfold {
 
-/// Decides what is due after an update: a progress line, a validation, a checkpoint, or the end of the run.
+/// Decides what happens after an update: whether a progress line is logged, the model is validated, a
+/// checkpoint is saved, or the run ends.
 class Calendar {
  public:
   /// `options` and `length` must outlive this object. `state`: the state in which the run starts or resumes.
@@ -12,16 +13,16 @@ class Calendar {
 
   /// Whether the run is finished: its last update is done, or patience is exhausted.
   bool finished(const TrainingState& state) const;
-  /// Whether a progress line is due. The first ones come early, at updates 1, 2, 5, 10, 20, 50, ..., so that a
-  /// run shows at once what it does.
-  bool line(const TrainingState& state) const;
-  /// Whether a validation is due after an update whose batch began at position `before`.
-  bool validation(const TrainingState& state, Batcher::Position before) const;
-  /// Whether a checkpoint is due.
-  bool checkpoint(const TrainingState& state) const;
+  /// Whether to log a progress line. The first lines come early, at updates 1, 2, 5, 10, 20, 50, ..., so that
+  /// users soon see how a run starts.
+  bool should_log(const TrainingState& state) const;
+  /// Whether to validate after an update whose batch began at position `before`.
+  bool should_validate(const TrainingState& state, Batcher::Position before) const;
+  /// Whether to save a checkpoint.
+  bool should_save(const TrainingState& state) const;
 
-  /// A checkpoint has been saved, which the next one by minutes follows.
-  void note_checkpoint(const TrainingState& state) { saved_at_ = state.seconds; }
+  /// Records that a checkpoint has been saved; checkpoint.every_minutes counts from it.
+  void record_checkpoint(const TrainingState& state) { saved_at_ = state.seconds; }
 
  private:
   const TrainOptions& options_;

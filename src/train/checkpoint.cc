@@ -15,7 +15,7 @@ namespace sixfold {
 namespace fs = std::filesystem;
 namespace {
 
-/// Files of a checkpoint, which may be removed with it. Files that somebody else put into its folder are kept.
+/// Whether a folder has a file of a checkpoint. Other files in it are not ours, and are never removed.
 bool has_checkpoint_file(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored))
@@ -70,7 +70,7 @@ void Checkpoints::save(const Transformer& model, const Optimizer& optimizer, con
   for (const std::string& checkpoint : list())
     if (checkpoint != saved && is_of_interruption(checkpoint))
       remove_known_files(checkpoint, is_checkpoint_file);  // failing to remove one costs only disk space
-  const auto kept = due();
+  const auto kept = scheduled();
   for (size_t i = 0; i + static_cast<size_t>(keep_last_) < kept.size(); ++i)
     remove_known_files(kept[i], is_checkpoint_file);
 }
@@ -136,7 +136,7 @@ std::vector<std::string> Checkpoints::list() const {
   return found;
 }
 
-std::vector<std::string> Checkpoints::due() const {
+std::vector<std::string> Checkpoints::scheduled() const {
   auto all = list();
   std::erase_if(all, is_of_interruption);
   return all;

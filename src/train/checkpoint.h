@@ -15,15 +15,15 @@ class Checkpoints {
  public:
   Checkpoints(const std::string& run, int keep_last) : folder_(run + "/checkpoints"), keep_last_(keep_last) {}
 
-  /// Collective: the root writes a checkpoint. Removes older ones beyond `keep_last`, and those of
-  /// interruptions. `add` writes the other files of the model into the folder. Throws an environment error if
-  /// the disk fails.
+  /// Collective: the root writes a checkpoint. Removes the oldest ones if there are more than `keep_last`, and
+  /// those of interruptions. `add` writes the other files of the model into the folder. Throws an environment
+  /// error if the disk fails.
   void save(const Transformer& model, const Optimizer& optimizer, const TrainingState& state,
             const std::function<void(const std::string& folder)>& add) const;
   /// Restores weights and optimizer as they were saved. Throws an input error if a file is missing or damaged.
   static void load(const std::string& checkpoint, Transformer& model, Optimizer& optimizer);
-  /// Sets the weights of `model` to the mean of those of several checkpoints, or of their moving averages where
-  /// these have some (train.ema_decay). Of adapters the mean of the factors is taken.
+  /// Sets the weights of `model` to the mean of those of several checkpoints, or of their moving averages if
+  /// the checkpoints have them (train.ema_decay). For adapters, the factors are averaged, not their products.
   static void load_mean(const std::vector<std::string>& checkpoints, Transformer& model);
   static TrainingState read_state(const std::string& checkpoint);
   /// Throws an input error if the weights or the optimizer's state are missing or damaged.
@@ -31,8 +31,9 @@ class Checkpoints {
   static bool is_checkpoint_name(const std::string& name);
   /// The folders of all checkpoints, oldest first.
   std::vector<std::string> list() const;
-  /// Those that an uninterrupted run would have too, oldest first.
-  std::vector<std::string> due() const;
+  /// The same without checkpoints of interruptions (`TrainingState::interrupted`): those that an uninterrupted
+  /// run would have as well.
+  std::vector<std::string> scheduled() const;
   /// The folder of the checkpoint of an update.
   std::string path(int64_t update) const;
 

@@ -12,7 +12,7 @@ namespace sixfold {
 
 /// The type to which the operands of matrix products are rounded. Weights, sums and everything else are fp32.
 enum class Precision {
-  automatic,  ///< chosen by `choose_precision` when the run begins
+  automatic,  ///< chosen by `chosen_precision` when the run begins
   fp32,
   bf16
 };
@@ -26,17 +26,19 @@ enum class OptimizerKind {
 
 /// The learning rate as a function of the update. All but noam rise linearly to their peak during warmup.
 enum class ScheduleKind {
-  noam,          ///< the paper's, section 5.3: factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)
+  noam,          ///< the schedule of section 5.3 of the paper: factor * d_model^-0.5 * min(step^-0.5, step *
+                 ///< warmup^-1.5)
   inverse_sqrt,  ///< decays as step^-0.5
   linear,        ///< decays linearly to its lowest rate at the last update
   cosine,        ///< decays to its lowest rate at the last update along half a cosine
   constant,      ///< stays at its peak
-  polynomial,    ///< as linear, with what is left of the run raised to a power (fairseq's polynomial_decay)
+  polynomial,    ///< as linear, with the remaining share of the run raised to a power (fairseq's
+                 ///< polynomial_decay)
   wsd,           ///< warm-up, stable, decay: stays at its peak, and decays as polynomial near the end
   plateau,       ///< is multiplied by a factor whenever validation stalls (PyTorch's ReduceLROnPlateau)
 };
 
-/// What a run does when the loss of a batch spikes.
+/// What a run does if the loss of a batch spikes (`Verdict::spike`).
 enum class OnSpike { go_on, stop, rollback };
 
 template <>
@@ -224,7 +226,8 @@ inline void visit(OptionVisitor& v, TrainingOptions& o) {
   v.field("threads", o.threads, "number of threads; 0: one for each core", between(0, 4096));
 }
 
-/// The defaults of Adam are the paper's (section 5.3). `validate` refuses what a kind does not have.
+/// The defaults of Adam are those of section 5.3 of the paper. `validate` refuses options that do not belong to
+/// the kind.
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adam;
   double beta1 = 0.9;
@@ -364,7 +367,7 @@ struct TrainingGroups {
   LogOptions log;
   DistributedOptions distributed;
 
-  /// The model folder that has the tokenizers of a new run; empty: the config says how they are made.
+  /// The model folder whose tokenizers a new run uses; empty: they are made as the config specifies.
   const std::string& tokenizers_from() const { return start.model.empty() ? teacher.model : start.model; }
 };
 

@@ -54,11 +54,11 @@ std::string outputs_loop(const Observations& o) {
 std::string overfitting(const Observations& o) {
   const DiagnosisHistory& h = o.history;
   const double loss = o.validation.found.scores.at("loss").value;
-  if (loss < 1.05 * h.best_validation || h.last_loss > 0.98 * h.loss_then) return {};
+  if (loss < 1.05 * h.best_validation || h.last_loss > 0.98 * h.loss_at_best_validation) return {};
   return fmt::format(
       "the validation loss has risen from {:.3f} to {:.3f}, and the training loss has fallen "
       "from {:.3f} to {:.3f}",
-      h.best_validation, loss, h.loss_then, h.last_loss);
+      h.best_validation, loss, h.loss_at_best_validation, h.last_loss);
 }
 
 std::string average_lags(const Observations& o) {
@@ -71,9 +71,9 @@ std::string average_lags(const Observations& o) {
 }
 
 std::string gradients_vanish(const Observations& o) {
-  std::vector<TrainingLook::Gradient> all = o.training.gradients;
+  std::vector<TrainingObservation::Gradient> all = o.training.gradients;
   if (all.empty()) return {};
-  std::ranges::sort(all, {}, &TrainingLook::Gradient::size);
+  std::ranges::sort(all, {}, &TrainingObservation::Gradient::size);
   const double usual = all[all.size() / 2].size;
   if (!(all[0].size < 1e-5 * usual)) return {};
   return fmt::format(
@@ -85,7 +85,7 @@ std::string gradients_vanish(const Observations& o) {
 std::string gradients_explode(const Observations& o) {
   const auto& all = o.training.gradients;
   if (all.empty() || !(o.training.gradient_norm > 100)) return {};
-  const auto largest = std::ranges::max_element(all, {}, &TrainingLook::Gradient::size);
+  const auto largest = std::ranges::max_element(all, {}, &TrainingObservation::Gradient::size);
   return fmt::format("the gradient has a norm of {:.3g}; the largest one is that of {}",
                      o.training.gradient_norm, largest->weight);
 }
@@ -114,7 +114,7 @@ std::string rate_too_low(const Observations& o) {
 }
 
 std::string throughput_halved(const Observations& o) {
-  if (o.training.slow_stretches < 3) return {};
+  if (o.training.slow_intervals < 3) return {};
   return fmt::format("for a minute, training has had less than half of the speed that it had before");
 }
 
@@ -158,8 +158,8 @@ constexpr Diagnosis table[] = {
 
 std::span<const Diagnosis> diagnosis_table() { return table; }
 
-void Diagnoses::took_update(int64_t update, double loss_sum, double loss_weight, double learning_rate,
-                            int64_t tokens, double seconds) {
+void Diagnoses::record_update(int64_t update, double loss_sum, double loss_weight, double learning_rate,
+                              int64_t tokens, double seconds) {
   history_.loss += loss_sum;
   history_.loss_weight += loss_weight;
   history_.rates += rate_ = learning_rate;
@@ -167,61 +167,61 @@ void Diagnoses::took_update(int64_t update, double loss_sum, double loss_weight,
   if (learning_rate > history_.peak_rate) history_.peak_rate = learning_rate, history_.peak = update;
   seconds_ += seconds;
   tokens_ += static_cast<double>(tokens);
-  if (seconds_ < stretch_seconds) return;
+  if (seconds_ < interval_seconds) return;
   const double speed = tokens_ / seconds_;
-  slow_stretches_ = speed < fastest_ / 2 ? slow_stretches_ + 1 : 0;
+  slow_intervals_ = speed < fastest_ / 2 ? slow_intervals_ + 1 : 0;
   fastest_ = std::max(fastest_, speed);
   seconds_ = tokens_ = 0;
 }
 
-std::vector<Finding> Diagnoses::look(int64_t update, const Optimizer& optimizer,
-                                     std::span<const double> gradient_squares) {
-  TrainingLook seen{
+std::vector<Finding> Diagnoses::check_training(int64_t update, const Optimizer& optimizer,
+                                               std::span<const double> gradient_squares) {
+  TrainingObservation seen{
       .loss = history_.loss / history_.loss_weight,
       .rate = rate_,
       .weight_size = optimizer.weight_size(),
       .gradient_norm = std::sqrt(std::accumulate(gradient_squares.begin(), gradient_squares.end(), 0.0)),
-      .slow_stretches = slow_stretches_};
+      .slow_intervals = slow_intervals_};
   for (size_t i = 0; i < gradient_squares.size(); ++i)
     if (const Parameter& weight = optimizer.parameters()[i]; weight.shape.size() > 1)
       seen.gradients.push_back(
           {weight.name, std::sqrt(gradient_squares[i] / static_cast<double>(weight.tensor.size()))});
-  if (history_.looked == 0) history_.first_loss = history_.lowest_loss = seen.loss;
+  if (history_.last_check == 0) history_.first_loss = history_.lowest_loss = seen.loss;
   history_.lowest_loss = std::min(history_.lowest_loss, seen.loss);
   history_.last_loss = seen.loss;
-  history_.looked = update;
+  history_.last_check = update;
   history_.loss = history_.loss_weight = 0;
-  return judge(Moment::training, {.update = update,
-                                  .history = history_,
-                                  .fine_tuned = fine_tuned_,
-                                  .rate_is_step = rate_is_step_,
-                                  .training = std::move(seen)});
+  return diagnose(Moment::training, {.update = update,
+                                     .history = history_,
+                                     .fine_tuned = fine_tuned_,
+                                     .rate_is_step = rate_is_step_,
+                                     .training = std::move(seen)});
 }
 
-std::vector<Finding> Diagnoses::look(int64_t update, ValidationLook validation) {
+std::vector<Finding> Diagnoses::check_validation(int64_t update, ValidationObservation validation) {
   const double loss = validation.found.scores.at("loss").value;
   if (!std::isfinite(loss)) return {};
   if (history_.best_validation == 0 || loss < history_.best_validation) {
     history_.best_validation = loss;
-    history_.loss_then = history_.last_loss;
+    history_.loss_at_best_validation = history_.last_loss;
   }
-  return judge(
+  return diagnose(
       Moment::validation,
       {.update = update, .history = history_, .fine_tuned = fine_tuned_, .validation = std::move(validation)});
 }
 
-std::vector<Finding> Diagnoses::judge(Moment moment, const Observations& o) {
+std::vector<Finding> Diagnoses::diagnose(Moment moment, const Observations& o) {
   std::vector<Finding> found;
   for (const Diagnosis& row : table) {
     if (row.moment != moment) continue;
-    if (moment == Moment::validation && o.update < o.history.peak + look_every) continue;
-    const std::string text = row.see(o);
+    if (moment == Moment::validation && o.update < o.history.peak + updates_between_checks) continue;
+    const std::string text = row.find(o);
     auto& all = history_.seen;
     auto entry = std::ranges::find(all, row.id, &DiagnosisHistory::Seen::id);
     if (entry == all.end()) entry = all.insert(all.end(), {.id = std::string(row.id)});
     entry->times = text.empty() ? 0 : entry->times + 1;
-    if (entry->said || entry->times < row.times || o.update < row.from) continue;
-    entry->said = true;
+    if (entry->reported || entry->times < row.times || o.update < row.from) continue;
+    entry->reported = true;
     found.push_back({std::string(row.id), Severity::warning, fmt::format("{}. {}", text, row.advice), {}});
   }
   return found;
@@ -231,9 +231,9 @@ DiagnosisHistory after_rollback(const DiagnosisHistory& now, DiagnosisHistory ea
   for (const DiagnosisHistory::Seen& seen : now.seen) {
     const auto entry = std::ranges::find(earlier.seen, seen.id, &DiagnosisHistory::Seen::id);
     if (entry != earlier.seen.end())
-      entry->said = entry->said || seen.said;
+      entry->reported = entry->reported || seen.reported;
     else
-      earlier.seen.push_back({.id = seen.id, .said = seen.said});
+      earlier.seen.push_back({.id = seen.id, .reported = seen.reported});
   }
   return earlier;
 }

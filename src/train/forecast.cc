@@ -18,7 +18,7 @@ namespace sixfold {
 namespace {
 
 constexpr int sampled_batches = 12;
-constexpr double gaps = 1.06;  // unused gaps between the buffers of a step
+constexpr double gap_factor = 1.06;  // for unused gaps between the buffers of a step
 
 std::string megabytes(int64_t bytes) {
   const double mb = static_cast<double>(bytes) / 1e6;
@@ -35,9 +35,10 @@ int64_t longest_sample(const Dataset& data) {
   return longest;
 }
 
-/// Passes on the first batches of the run, and a batch with the longest sample, which may exceed the token
-/// limit, divided into shards, in parts of at most `most` tokens. Returns the bytes of the largest batch.
-int64_t sample_batches(const Dataset& data, const TrainOptions& options, int shards, int64_t most,
+/// Calls `use` for the parts, of at most `max_tokens` tokens, of the shards of the first batches of the run,
+/// and of a batch that consists of the longest sample, which may exceed the token limit. Returns the bytes of
+/// the largest batch.
+int64_t sample_batches(const Dataset& data, const TrainOptions& options, int shards, int64_t max_tokens,
                        const std::function<void(const Batch& part)>& use) {
   Batcher batcher(
       data,
@@ -47,10 +48,10 @@ int64_t sample_batches(const Dataset& data, const TrainOptions& options, int sha
     bytes = std::max(bytes, batch.bytes());
     for (const Batch& shard : divide(batch, shards)) {
       if (shard.size() == 0) continue;
-      if (most <= 0 || shard.tokens() <= most)
+      if (max_tokens <= 0 || shard.tokens() <= max_tokens)
         use(shard);
       else
-        for (const Batch& part : split(shard, most)) use(part);
+        for (const Batch& part : split(shard, max_tokens)) use(part);
     }
   };
   for (int i = 0; i < sampled_batches; ++i) use_parts(batcher.next());
@@ -62,10 +63,10 @@ int64_t sample_batches(const Dataset& data, const TrainOptions& options, int sha
 
 /// The memory that validation needs besides that of the activations, which it reuses.
 int64_t validation_bytes(const Task& task, Transformer& model, const TrainOptions& options, int64_t part_tokens,
-                         MetaBackend& dry, const std::shared_ptr<Arena>& arena) {
-  const auto before = static_cast<int64_t>(dry.in_use());
+                         MetaBackend& counting_backend, const std::shared_ptr<Arena>& arena) {
+  const auto before = static_cast<int64_t>(counting_backend.in_use());
   model.pack();
-  const int64_t packed = static_cast<int64_t>(dry.in_use()) - before;
+  const int64_t packed = static_cast<int64_t>(counting_backend.in_use()) - before;
   Batcher batcher(*task.validation_data(),
                   {.batch_tokens = validation_batch_tokens(options.data, part_tokens), .shuffle = false});
   for (int i = 0; i < sampled_batches && batcher.position().epoch == 0; ++i) {
@@ -91,55 +92,56 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
                                BatchDivision division) {
   MemoryForecast forecast;
   forecast.now = resident_memory();
-  const auto dry = std::make_shared<MetaBackend>();
-  Transformer model(with_adapters(task.model_config(), adapters_of(options.start)), dry, DType::f32,
-                    std::nullopt);
-  const auto weights = static_cast<int64_t>(dry->in_use());
+  const auto counting_backend = std::make_shared<MetaBackend>();
+  Transformer model(with_adapters(task.model_config(), adapters_of(options.start)), counting_backend,
+                    DType::f32, std::nullopt);
+  const auto weights = static_cast<int64_t>(counting_backend->in_use());
   const std::vector<Parameter> trained = trained_parameters(model, options.start);
-  const Optimizer optimizer(dry, trained, options.optimizer, options.train.ema_decay);
+  const Optimizer optimizer(counting_backend, trained, options.optimizer, options.train.ema_decay);
   int64_t gradients = 0;
   for (const Parameter& parameter : trained) gradients += static_cast<int64_t>(parameter.tensor.bytes());
   for (const Parameter& parameter : model.parameters())
     forecast.checkpoint = std::max(forecast.checkpoint, static_cast<int64_t>(parameter.tensor.bytes()));
   const int own_shards = (division.shards + division.processes - 1) / division.processes;
-  const int levels = std::bit_width(static_cast<unsigned>(own_shards - 1));  // gradients that are set aside
-  const auto before_teacher = static_cast<int64_t>(dry->in_use());
-  const auto teacher = TeacherModel::without_weights(options.teacher, model.config(), dry);
-  forecast.weights = weights + gradients + static_cast<int64_t>(dry->in_use()) - before_teacher;
+  const int levels =
+      std::bit_width(static_cast<unsigned>(own_shards - 1));  // pushed gradients (`Optimizer::push_gradients`)
+  const auto before_teacher = static_cast<int64_t>(counting_backend->in_use());
+  const auto teacher = TeacherModel::without_weights(options.teacher, model.config(), counting_backend);
+  forecast.weights = weights + gradients + static_cast<int64_t>(counting_backend->in_use()) - before_teacher;
   forecast.optimizer = optimizer.state_bytes(division.processes);
   forecast.weights +=
       levels * gradients +
-      WeightExchange::most_bytes(division.processes, Optimizer::owns_whole_weights(options.optimizer));
-  const auto arena = std::make_shared<Arena>(dry);
+      WeightExchange::max_bytes(division.processes, Optimizer::owns_whole_weights(options.optimizer));
+  const auto arena = std::make_shared<Arena>(counting_backend);
   double tokens = 0;
   const int64_t batch_bytes =
       sample_batches(task.training_data(), options, division.shards, part_tokens, [&](const Batch& part) {
         tokens += static_cast<double>(part.tokens());
         Tape tape;
-        Context context(dry, arena, tape, {});
+        Context context(counting_backend, arena, tape, {});
         ops::LossOptions loss = loss_options(options.train);
-        Context reading(dry, arena);
-        if (teacher) loss.teacher = teacher->of(part, reading);
+        Context inference(counting_backend, arena);
+        if (teacher) loss.teacher = teacher->of(part, inference);
         task.loss(model, part, loss, context);
         tape.backward();
       });
-  forecast.operations_per_token = dry->product_operations() / std::max(tokens, 1.0);
+  forecast.operations_per_token = counting_backend->product_operations() / std::max(tokens, 1.0);
   forecast.batches = BatchStream::bytes(batch_bytes) + batch_bytes;
   if (task.validation_data())
-    forecast.validation = validation_bytes(task, model, options, part_tokens, *dry, arena);
-  forecast.activations = static_cast<int64_t>(gaps * static_cast<double>(arena->peak()));
-  forecast.kernels = dry->largest_product() * static_cast<int64_t>(sizeof(float));
+    forecast.validation = validation_bytes(task, model, options, part_tokens, *counting_backend, arena);
+  forecast.activations = static_cast<int64_t>(gap_factor * static_cast<double>(arena->peak()));
+  forecast.kernels = counting_backend->largest_product() * static_cast<int64_t>(sizeof(float));
   return forecast;
 }
 
-FittingParts fitting_parts(const Task& task, const TrainOptions& options, int64_t asked, int64_t available,
-                           bool fit, BatchDivision division) {
-  const MemoryForecast forecast = forecast_memory(task, options, asked, division);
+FittingParts fitting_parts(const Task& task, const TrainOptions& options, int64_t requested_tokens,
+                           int64_t available, bool fit, BatchDivision division) {
+  const MemoryForecast forecast = forecast_memory(task, options, requested_tokens, division);
   log_info("memory: {}", forecast.describe());
   const auto fits = [&](const MemoryForecast& f) { return available == 0 || f.total() - f.now <= available; };
-  if (fits(forecast)) return {asked, forecast};
-  const int64_t whole =
-      asked > 0 ? std::min<int64_t>(asked, options.data.batch_tokens) : options.data.batch_tokens;
+  if (fits(forecast)) return {requested_tokens, forecast};
+  const int64_t whole = requested_tokens > 0 ? std::min<int64_t>(requested_tokens, options.data.batch_tokens)
+                                             : options.data.batch_tokens;
   for (int64_t tokens = whole / 2; tokens >= 16; tokens /= 2) {
     const MemoryForecast smaller = forecast_memory(task, options, tokens, division);
     if (!fits(smaller)) continue;

@@ -7,15 +7,15 @@
 
 namespace sixfold {
 
-/// The memory that a training run will need, in bytes, and what it computes.
+/// The memory that a training run will need, in bytes, and its number of operations.
 struct MemoryForecast {
-  int64_t now = 0;          ///< in use already: the program and the task's data
+  int64_t now = 0;          ///< memory in use at the time of the forecast: the program and the task's data
   int64_t weights = 0;      ///< weights and their gradients
   int64_t optimizer = 0;    ///< moments, and the moving average of the weights
   int64_t activations = 0;  ///< activations of the largest batch
   int64_t kernels = 0;      ///< packed operands of matrix products
-  int64_t batches = 0;      ///< the data of batches that are prepared, and a copy of one as numbers
-  /// What validation needs beyond the memory of the activations: packed weights, the task's scores.
+  int64_t batches = 0;      ///< batches that are prepared in advance, and a copy of the current one
+  /// Memory of validation besides that of the activations: packed weights, the task's scores.
   int64_t validation = 0;
   int64_t checkpoint = 0;  ///< a copy of the largest tensor
   /// Multiplications and additions of the matrix products of an update (forward, backward, and of a teacher),
@@ -29,7 +29,7 @@ struct MemoryForecast {
   std::string describe() const;
 };
 
-/// How the batches of a run are shared.
+/// How the batches of a run are divided among processes.
 struct BatchDivision {
   int shards = 1, processes = 1;
 };
@@ -45,10 +45,11 @@ struct FittingParts {
   MemoryForecast forecast;
 };
 
-/// Checks whether the run fits into `available` bytes (0: unknown) with parts of `asked` tokens (0: whole
-/// batches). Returns the part size to train with: `asked`, or, if that needs too much memory and `fit` is set,
-/// a smaller one. Throws an input error if the run does not fit; the message names the size that would.
-FittingParts fitting_parts(const Task& task, const TrainOptions& options, int64_t asked, int64_t available,
-                           bool fit, BatchDivision division = {});
+/// Checks whether the run fits into `available` bytes (0: unknown) with parts of `requested_tokens` tokens (0:
+/// whole batches). Returns the part size to train with: `requested_tokens`, or, if that needs too much memory
+/// and `fit` is set, a smaller one. Throws an input error if the run does not fit; the message names the size
+/// that would.
+FittingParts fitting_parts(const Task& task, const TrainOptions& options, int64_t requested_tokens,
+                           int64_t available, bool fit, BatchDivision division = {});
 
 }  // namespace sixfold

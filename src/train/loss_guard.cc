@@ -8,21 +8,21 @@
 
 namespace sixfold {
 
-Verdict judge(const StepResult& step, const TrainOptions& options, const TrainingState& state) {
+Verdict check_step(const StepResult& step, const TrainOptions& options, const TrainingState& state) {
   if (!step.finite()) return Verdict::not_finite;
   const bool watched = options.train.on_spike != OnSpike::go_on && state.loss_ema > 0;
   if (watched && step.loss > options.train.spike_factor * state.loss_ema) return Verdict::spike;
   return Verdict::sound;
 }
 
-void require_learning(double loss, const ModelConfig& config, int64_t update, const std::string& checkpoint,
-                      double terms) {
+void require_not_diverged(double loss, const ModelConfig& config, int64_t update, const std::string& checkpoint,
+                          double terms) {
   const double guessing = std::log(static_cast<double>(std::max<int64_t>(2, label_choices(config))));
   require(
       !(loss >= 10 * (guessing + 1) * terms),
       "update {}: the run has diverged: its loss is {:.4g}, and that of a model that guesses evenly is {:.3g}; "
       "{}. {}",
-      update, loss, guessing, describe_newest(checkpoint), against_divergence);
+      update, loss, guessing, describe_newest(checkpoint), divergence_advice);
 }
 
 std::string describe_newest(const std::string& checkpoint) {

@@ -26,11 +26,11 @@ std::optional<NonFiniteReport> replay_batch(const Replay& replay, const Batch& b
       diverged = NonFiniteReport{node.module, node.op, /*backward=*/false, {}, {}};
   });
   Context context(backend, arena, tape, replay.seeds);
-  ops::LossOptions how = replay.loss;
-  how.scale = loss_scale;
-  Context reading(backend, arena);
-  if (replay.teacher) how.teacher = replay.teacher->of(batch, reading);
-  const Tensor loss = replay.task.loss(replay.model, batch, how, context);
+  ops::LossOptions options = replay.loss;
+  options.scale = loss_scale;
+  Context inference(backend, arena);
+  if (replay.teacher) options.teacher = replay.teacher->of(batch, inference);
+  const Tensor loss = replay.task.loss(replay.model, batch, options, context);
   if (diverged) return diverged;
   if (!std::isfinite(loss.item(*backend)))
     return NonFiniteReport{"output", "cross_entropy", /*backward=*/false, {}, {}};
@@ -56,8 +56,9 @@ void clear_gradients(const Transformer& model) {
     if (parameter.tensor.gradient()) model.backend()->run(kernel::Fill{parameter.tensor.gradient().view(), 0});
 }
 
-/// Returns the samples that give a value that is not finite on their own, or all samples if there are none.
-/// With batch norm a sample has other values alone than in its batch, so that it is not tried on its own.
+/// Adds to the report the samples that give a value that is not finite on their own, or all samples if there
+/// are none. With batch norm, samples are not tried on their own, since their values depend on the rest of the
+/// batch.
 void add_samples(const Replay& replay, const Batch& batch, double loss_scale, NonFiniteReport& report) {
   std::vector<Batch> culprits;
   if (replay.model.config().norm != Norm::batch)

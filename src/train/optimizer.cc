@@ -42,7 +42,7 @@ Optimizer::Optimizer(std::shared_ptr<Backend> backend, const std::vector<Paramet
                          : std::make_shared<WeightExchange>(Processes::one(), ShardTree(1, 1), backend_,
                                                             parameters, WireType::fp32)),
       parameters_(parameters),
-      set_aside_(parameters.size()) {
+      gradient_stack_(parameters.size()) {
   const auto memory = lasting_memory(backend_);
   const auto zeros = [&](int64_t rows, int64_t cols, DType dtype) {
     Tensor t(memory, rows, cols, dtype);
@@ -112,29 +112,29 @@ void Optimizer::clear_gradients() {
   for (const Tensor& gradient : gradients_) backend_->run(kernel::Fill{gradient.view(), 0});
 }
 
-void Optimizer::set_gradients_aside() {
+void Optimizer::push_gradients() {
   const auto memory = lasting_memory(backend_);
   for (size_t weight = 0; weight < parameters_.size(); ++weight) {
     const Tensor& g = gradients_[weight];
-    auto& aside = set_aside_[weight];
-    if (aside.size() == aside_) aside.emplace_back(memory, g.rows(), g.cols(), g.dtype());
-    std::swap(gradients_[weight], aside[aside_]);
+    auto& stack = gradient_stack_[weight];
+    if (stack.size() == stacked_) stack.emplace_back(memory, g.rows(), g.cols(), g.dtype());
+    std::swap(gradients_[weight], stack[stacked_]);
     parameters_[weight].tensor.set_gradient(gradients_[weight]);
   }
-  ++aside_;
+  ++stacked_;
 }
 
-void Optimizer::add_gradients_aside() {
-  --aside_;
+void Optimizer::pop_and_add_gradients() {
+  --stacked_;
   for (size_t weight = 0; weight < parameters_.size(); ++weight) {
     const View sum = gradients_[weight].view();
-    backend_->run(kernel::Add{sum, set_aside_[weight][aside_].view(), sum});
+    backend_->run(kernel::Add{sum, gradient_stack_[weight][stacked_].view(), sum});
   }
 }
 
-void Optimizer::add_all_aside(size_t weight) {
+void Optimizer::add_pushed_gradients(size_t weight) {
   const View sum = gradients_[weight].view();
-  for (size_t i = aside_; i-- > 0;) backend_->run(kernel::Add{sum, set_aside_[weight][i].view(), sum});
+  for (size_t i = stacked_; i-- > 0;) backend_->run(kernel::Add{sum, gradient_stack_[weight][i].view(), sum});
 }
 
 std::vector<Tensor> Optimizer::gradients() const { return gradients_; }
@@ -273,16 +273,16 @@ std::vector<NamedShape> Optimizer::state() const {
 int64_t Optimizer::state_bytes(int processes) const {
   const WeightDivision division =
       WeightExchange::division(parameters_, processes, owns_whole_weights(options_));
-  int64_t most = 0;
+  int64_t largest = 0;
   for (int process = 0; process < processes; ++process) {
     int64_t bytes = 0;
     for (const WeightPart& part : division.parts_of(process))
       for (const auto& [weight, kind] : entries_)
         if (weight == part.weight)
           bytes += extent(kind, part).count * static_cast<int64_t>(size_of(parameters_[weight].tensor.dtype()));
-    most = std::max(most, bytes);
+    largest = std::max(largest, bytes);
   }
-  return most;
+  return largest;
 }
 
 void Optimizer::save(const std::string& path) const {
@@ -299,13 +299,13 @@ void Optimizer::load(const std::string& path) {
 /// Collective: the elements of a tensor of the state, on the root; nothing on other processes.
 std::vector<float> Optimizer::values(const Entry& entry) const {
   Processes& processes = exchange_->processes();
-  std::string own;
+  std::string own_bytes;
   for (const Part& part : parts_) {
     if (part.place.weight != entry.weight) continue;
     const std::vector<float> values = part.state[entry.kind].to_floats(*backend_);
-    own.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    own_bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   }
-  const std::vector<std::string> all = processes.gather_at_root(own);
+  const std::vector<std::string> all = processes.gather_at_root(own_bytes);
   std::vector<float> whole;
   if (!processes.is_root()) return whole;
   const int64_t size = parameters_[entry.weight].tensor.size();

@@ -15,11 +15,12 @@ namespace sixfold {
 bool rate_is_step(const OptimizerOptions& options);
 
 /// The optimizer of a model's weights (Adam, section 5.3, or another one). Weights that need no gradient are
-/// left out. With several processes each has the optimizer's state of the parts of the weights that it owns.
+/// left out. Each process has only the optimizer's state of the parts of the weights that it owns.
 /// For one thread at a time.
 class Optimizer {
  public:
-  /// Whether the processes of a run have to own whole weights, since an update of a weight looks at all of it.
+  /// Whether each weight must be owned by one process, since the update of an element depends on the whole
+  /// weight.
   static bool owns_whole_weights(const OptimizerOptions& options);
 
   /// `ema_decay`: decay of the moving average of the weights; 0: no average. `exchange` is that of the
@@ -32,15 +33,16 @@ class Optimizer {
 
   /// Sets all gradients to zero.
   void clear_gradients();
-  /// Sets the gradients aside, for those of other shards to be computed, and `add_gradients_aside` then adds:
-  /// the gradients become the sum of those that were set aside last and of their own. Calls come in pairs,
-  /// which may be nested; the memory is kept for the next pair.
-  void set_gradients_aside();
-  void add_gradients_aside();
-  /// Instead of the calls that are due: adds all that was set aside to the gradients of one weight, the last
-  /// first, and, after all weights, forgets that it was.
-  void add_all_aside(size_t weight);
-  void end_aside() { aside_ = 0; }
+  /// `push_gradients` moves the gradients to a stack, so that those of other shards can be computed.
+  /// `pop_and_add_gradients` removes the last ones from the stack and adds them to the current gradients. The
+  /// memory of the stack is kept.
+  void push_gradients();
+  void pop_and_add_gradients();
+  /// The same as `pop_and_add_gradients` for all that are on the stack, but weight by weight:
+  /// `add_pushed_gradients` adds all gradients of one weight that are on the stack, the last ones first. After
+  /// all weights, `clear_pushed_gradients` empties the stack.
+  void add_pushed_gradients(size_t weight);
+  void clear_pushed_gradients() { stacked_ = 0; }
   /// The gradients, by weight.
   std::vector<Tensor> gradients() const;
 
@@ -72,12 +74,12 @@ class Optimizer {
   /// factored, "rows.<weight>" and "columns.<weight>") and "average.<weight>", as far as the optimizer has
   /// them.
   std::vector<NamedShape> state() const;
-  /// The bytes of the state that one of so many processes has at most.
+  /// The maximum number of bytes of the state that a process has if there are so many processes.
   int64_t state_bytes(int processes) const;
   /// Collective: the root writes the state to a safetensors file.
   void save(const std::string& path) const;
-  /// Reads it: each process the parts that it owns. Throws an input error if it is damaged, or that of other
-  /// weights.
+  /// Reads the state from such a file: each process reads the parts that it owns. Throws an input error if the
+  /// file is damaged or belongs to other weights.
   void load(const std::string& path);
 
  private:
@@ -108,10 +110,10 @@ class Optimizer {
   std::shared_ptr<WeightExchange> exchange_;
   std::vector<Parameter> parameters_;
   std::vector<Tensor> gradients_;
-  std::vector<std::vector<Tensor>> set_aside_;  ///< by weight; the first `aside_` hold gradients
+  std::vector<std::vector<Tensor>> gradient_stack_;  ///< by weight; the first `stacked_` elements are in use
   std::vector<Part> parts_;
   std::vector<Entry> entries_;
-  size_t aside_ = 0;
+  size_t stacked_ = 0;
 };
 
 }  // namespace sixfold

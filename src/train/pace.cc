@@ -8,7 +8,8 @@ namespace {
 
 double of_validation(const RunTimes& t) { return t.validation + t.validation_size * t.update; }
 
-/// How often something is done after the updates from `update` to `last_update`, of which the last is one.
+/// The number of times that something is done in the updates from `update` to `last_update`, if it is done
+/// after each multiple of `every`, and after the last update in any case.
 double count(double every, int64_t update, int64_t last_update) {
   if (every <= 0) return 1;
   const auto last = static_cast<double>(last_update);
@@ -16,7 +17,7 @@ double count(double every, int64_t update, int64_t last_update) {
   return due + (std::fmod(last, every) == 0 ? 0 : 1);
 }
 
-/// The seconds with which the run ends.
+/// The time of the end of the run, in seconds since its start.
 double end_of(const RunTimes& t, int64_t update, double seconds, int64_t last_update) {
   const double model = t.measure_size * t.update + t.checkpoint;
   return seconds + static_cast<double>(last_update - update) * t.update +
@@ -27,13 +28,13 @@ double end_of(const RunTimes& t, int64_t update, double seconds, int64_t last_up
 }  // namespace
 
 int64_t last_update_within(const RunTimes& times, int64_t update, double seconds) {
-  const double most = std::max(0.0, times.limit - seconds) / std::max(times.update, 1e-9);
-  int64_t least = update, beyond = update + static_cast<int64_t>(std::min(most, 1e12)) + 1;
-  while (beyond - least > 1) {
-    const int64_t middle = least + (beyond - least) / 2;
-    (end_of(times, update, seconds, middle) <= times.limit ? least : beyond) = middle;
+  const double max_updates = std::max(0.0, times.limit - seconds) / std::max(times.update, 1e-9);
+  int64_t fitting = update, beyond = update + static_cast<int64_t>(std::min(max_updates, 1e12)) + 1;
+  while (beyond - fitting > 1) {
+    const int64_t middle = fitting + (beyond - fitting) / 2;
+    (end_of(times, update, seconds, middle) <= times.limit ? fitting : beyond) = middle;
   }
-  return least;
+  return fitting;
 }
 
 bool misses_limit(const RunTimes& times, int64_t update, double seconds, int64_t last_update) {
@@ -42,7 +43,7 @@ bool misses_limit(const RunTimes& times, int64_t update, double seconds, int64_t
          std::max({0.05 * left, 0.01 * times.limit, 1.0});
 }
 
-void Pace::took_update(double seconds) {
+void Pace::record_update(double seconds) {
   if (++updates_ == 1) {
     if (times_.update <= 0) times_.update = seconds;
     return;

@@ -18,11 +18,12 @@ struct Bf16Rule {
   std::string_view vendor;
   int family, first_model, last_model;
   std::string_view instructions;
-  int least_width;
+  int min_width;
 };
 
 constexpr Bf16Rule rules[] = {
-    {"GenuineIntel", 6, 0, 255, "AMX", 128},  // Xeons from the fourth generation on; virtual ones name others
+    {"GenuineIntel", 6, 0, 255, "AMX",
+     128},  // Xeons from the fourth generation on; the range is wide since virtual machines report other models
     {"AuthenticAMD", 25, 16, 31, "AVX512-BF16", 64},  // EPYC of the fourth generation (Zen 4)
     {"AuthenticAMD", 26, 0, 31, "AVX512-BF16", 128},  // fifth (Zen 5)
 };
@@ -70,19 +71,19 @@ Processor this_processor() {
   return processor;
 }
 
-int least_bf16_width(const Processor& processor) {
+int min_bf16_width(const Processor& processor) {
   for (const Bf16Rule& rule : rules)
     if (rule.vendor == processor.vendor && rule.family == processor.family &&
         rule.first_model <= processor.model && processor.model <= rule.last_model &&
         rule.instructions == processor.bf16)
-      return rule.least_width;
+      return rule.min_width;
   return 0;
 }
 
-Precision chosen_precision(Precision asked, int d_model) {
-  if (asked != Precision::automatic) return asked;
-  const int least = least_bf16_width(this_processor());
-  return least > 0 && d_model >= least ? Precision::bf16 : Precision::fp32;
+Precision chosen_precision(Precision requested, int d_model) {
+  if (requested != Precision::automatic) return requested;
+  const int min_width = min_bf16_width(this_processor());
+  return min_width > 0 && d_model >= min_width ? Precision::bf16 : Precision::fp32;
 }
 
 ProductRates measure_product_rates(int threads) {

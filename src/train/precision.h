@@ -14,13 +14,14 @@ struct Processor {
 
 Processor this_processor();
 
-/// The width (d_model) from which on models train in bf16 on this processor with train.precision auto; 0: none
-/// does. It comes from a table of processors that were measured (docs/backends.md); all others train in fp32.
-/// Nothing is measured when a run begins, so that a command gives the same model at each call.
-int least_bf16_width(const Processor& processor);
+/// The smallest width (d_model) of models that train in bf16 on this processor with train.precision auto; 0: no
+/// model does. It is from a table of processors that were measured (docs/backends.md); all others train in
+/// fp32. Nothing is measured when a run begins, so that the same command always gives the same model.
+int min_bf16_width(const Processor& processor);
 
-/// The precision in which a model of this width trains here: what was asked for, or the choice of auto.
-Precision chosen_precision(Precision asked, int d_model);
+/// The precision in which a model of this width trains on this processor: `requested`, unless that is
+/// `automatic`.
+Precision chosen_precision(Precision requested, int d_model);
 
 /// Operations per second of large matrix products.
 struct ProductRates {

@@ -44,8 +44,8 @@ Progress::Progress(const std::string& jsonl, const TrainingState& state, LogEntr
       terminal_(log_is_terminal()),
       started_(state.seconds),
       started_update_(state.update),
-      stretch_began_(state.seconds),
-      stretch_tokens_(state.sums.tokens) {
+      interval_began_(state.seconds),
+      interval_tokens_(state.sums.tokens) {
   if (!jsonl.empty()) log_.emplace(jsonl, state.log_bytes);
 }
 
@@ -57,11 +57,11 @@ void Progress::clear_line() {
 }
 
 double Progress::tokens_per_second(const TrainingState& s) const {
-  const double seconds = s.seconds - stretch_began_;
-  return seconds > 0 ? static_cast<double>(s.sums.tokens - stretch_tokens_) / seconds : 0;
+  const double seconds = s.seconds - interval_began_;
+  return seconds > 0 ? static_cast<double>(s.sums.tokens - interval_tokens_) / seconds : 0;
 }
 
-/// By the mean time of the updates that this process has done; nothing before the end of the run is known.
+/// Estimated from the mean time of the updates of this process; none while the last update is not known.
 std::optional<double> Progress::seconds_left(const TrainingState& s) const {
   if (s.last_update == 0 || s.update == started_update_) return {};
   return (s.seconds - started_) / static_cast<double>(s.update - started_update_) *
@@ -85,7 +85,7 @@ void Progress::update(const TrainingState& s, double learning_rate) {
   shown_at_ = s.seconds;
 }
 
-void Progress::line(const TrainingState& s, double learning_rate) {
+void Progress::write_line(const TrainingState& s, double learning_rate) {
   if (!log_) return;
   if (!terminal_) log_line(describe(s, learning_rate));
   const double loss = mean_loss(s.sums);
@@ -104,8 +104,8 @@ void Progress::line(const TrainingState& s, double learning_rate) {
                        {"seconds_waited", s.sums.waited},
                        {"memory_mb", static_cast<double>(resident_memory()) / 1e6}}
             .dump());
-  stretch_began_ = s.seconds;
-  stretch_tokens_ = 0;
+  interval_began_ = s.seconds;
+  interval_tokens_ = 0;
 }
 
 void Progress::validation(const TrainingState& s, const Evaluation& evaluation, bool better) {
@@ -116,9 +116,9 @@ void Progress::validation(const TrainingState& s, const Evaluation& evaluation, 
     json["validation"][name] = score.value;
     text += fmt::format("  {} {:.{}f}", name, score.value, name == "loss" ? 4 : 2);
   }
-  say(text + (better ? "  (best so far)" : ""));
+  print(text + (better ? "  (best so far)" : ""));
   for (const ValidationSample& sample : evaluation.samples) json["samples"].push_back(json_of(sample));
-  // A token may be a part of a character.
+  // A token may be a part of a character, which is invalid UTF-8.
   write(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -132,13 +132,13 @@ void Progress::diagnosis(const TrainingState& s, const Finding& finding) {
 
 void Progress::rollback(int64_t from, int64_t to, const std::string& why) {
   if (!log_) return;
-  say(fmt::format("update {}: {}; going back to update {} and skipping the batch", from, why, to));
+  print(fmt::format("update {}: {}; going back to update {} and skipping the batch", from, why, to));
   write(nlohmann::json{{"update", from}, {"rollback_to", to}, {"reason", why}}.dump());
 }
 
 void Progress::plan(const PlannedEnd& end, const std::string& limit) {
   if (!log_) return;
-  say(fmt::format("update {}: {} are {} updates", end.update, limit, end.last_update));
+  print(fmt::format("update {}: {} are {} updates", end.update, limit, end.last_update));
   write(nlohmann::json{{"update", end.update}, {"planned_last_update", end.last_update}}.dump());
 }
 
@@ -147,7 +147,7 @@ void Progress::write(const std::string& entry) {
   if (receive_) receive_(entry);
 }
 
-void Progress::say(const std::string& text) {
+void Progress::print(const std::string& text) {
   if (!log_) return;
   clear_line();
   log_line(text);

@@ -13,9 +13,9 @@ namespace sixfold {
 /// all figures in train.jsonl.
 class Progress {
  public:
-  /// Appends to `jsonl`, after truncating it to its length at `state`, the state in which the run starts or
-  /// resumes. With an empty name nothing is reported: only the root of several processes does. `receive` gets
-  /// each entry that is appended.
+  /// Appends to the file `jsonl`, after truncating it to `TrainingState::log_bytes` of the state in which the
+  /// run starts or resumes. If the name is empty, nothing is reported, as in processes other than the root.
+  /// `receive` is called with each entry that is appended.
   Progress(const std::string& jsonl, const TrainingState& state, LogEntryReceiver receive = {});
   ~Progress();
   Progress(const Progress&) = delete;
@@ -24,16 +24,16 @@ class Progress {
   /// To be called after each update. Updates the line on the terminal.
   void update(const TrainingState& state, double learning_rate);
   /// Writes a progress line and an entry of the log for the updates since the last one.
-  void line(const TrainingState& state, double learning_rate);
+  void write_line(const TrainingState& state, double learning_rate);
   /// Reports the scores of a validation, and writes its samples to the log. `better`: the scores are the best
   /// so far.
   void validation(const TrainingState& state, const Evaluation& evaluation, bool better);
-  /// Warns of what a diagnosis says.
+  /// Logs a diagnosis as a warning.
   void diagnosis(const TrainingState& state, const Finding& finding);
   /// Reports that the run went back from update `from` to the checkpoint of update `to`.
   void rollback(int64_t from, int64_t to, const std::string& why);
   /// Prints a line of text.
-  void say(const std::string& text);
+  void print(const std::string& text);
 
   /// The length of the log in bytes.
   int64_t log_bytes() const { return log_ ? log_->bytes() : 0; }
@@ -41,7 +41,8 @@ class Progress {
   void flush_log() {
     if (log_) log_->flush_to_disk();
   }
-  /// The run is to end with another update, by its `limit`: "3 epochs".
+  /// Reports that the last update of the run is planned anew. `limit`: the limit that it follows from, "3
+  /// epochs".
   void plan(const PlannedEnd& end, const std::string& limit);
 
  private:
@@ -58,8 +59,8 @@ class Progress {
   double shown_at_ = 0;
   double started_;  ///< time and update at which this process started
   int64_t started_update_;
-  double stretch_began_;  ///< time and tokens from which the rate is measured
-  int64_t stretch_tokens_;
+  double interval_began_;  ///< time and tokens since which the speed is measured
+  int64_t interval_tokens_;
 };
 
 }  // namespace sixfold

@@ -19,37 +19,38 @@ Recovery::Recovery(const TrainOptions& options, const Task& task, Replica& repli
       progress_(progress),
       report_(std::move(report)) {}
 
-bool Recovery::go_back(Verdict verdict, const StepResult& step, const RepeatUpdate& repeat,
-                       Context::Seeds seeds, TrainingState& state) {
-  const std::string& newest = models_.newest_due();
-  const bool wanted = options_.train.on_spike == OnSpike::rollback, possible = wanted && !newest.empty();
+bool Recovery::roll_back(Verdict verdict, const StepResult& step, const RepeatUpdate& repeat,
+                         Context::Seeds seeds, TrainingState& state) {
+  const std::string& newest = models_.newest_scheduled();
+  const bool rolls_back = options_.train.on_spike == OnSpike::rollback,
+             possible = rolls_back && !newest.empty();
   const std::string last = describe_newest(newest);
   if (verdict == Verdict::not_finite) {
     const std::string cause = find_cause(step, repeat, seeds, state.update + 1);
     if (!possible)
       throw_input_error(
-          "update {}: {}; {}. {}{}", state.update + 1, cause, last, against_divergence,
-          wanted ? "" : "; --on-spike rollback returns to the last checkpoint and skips the batch");
+          "update {}: {}; {}. {}{}", state.update + 1, cause, last, divergence_advice,
+          rolls_back ? "" : "; --on-spike rollback returns to the last checkpoint and skips the batch");
     load_newest(cause, state);
     return true;
   }
   const std::string spike = fmt::format("the loss rose from {:.3f} to {:.3f}", state.loss_ema, step.loss);
-  require(wanted, "update {}: {}; {}", state.update + 1, spike, last);
+  require(rolls_back, "update {}: {}; {}", state.update + 1, spike, last);
   if (possible) load_newest(spike, state);
   return possible;
 }
 
-/// Restores weights and counts from the newest checkpoint that was due. That of an interruption must not count,
-/// or a resumed run would go back to another update than an uninterrupted one.
+/// Restores weights and counts from the newest scheduled checkpoint. One of an interruption must not be used:
+/// otherwise a resumed run would return to another update than an uninterrupted one.
 void Recovery::load_newest(const std::string& why, TrainingState& state) {
-  constexpr int64_t most = 20;
+  constexpr int64_t max_rollbacks = 20;
   const int64_t rollbacks = state.rollbacks + 1;
-  require(rollbacks <= most,
+  require(rollbacks <= max_rollbacks,
           "update {}: {}, after {} rollbacks; a lower schedule.learning_rate or train.clip_norm may help",
-          state.update + 1, why, most);
-  const TrainingState before = Checkpoints::read_state(models_.newest_due());
+          state.update + 1, why, max_rollbacks);
+  const TrainingState before = Checkpoints::read_state(models_.newest_scheduled());
   progress_.rollback(state.update + 1, before.update, why);
-  Checkpoints::load(models_.newest_due(), replica_.model(), replica_.optimizer());
+  Checkpoints::load(models_.newest_scheduled(), replica_.model(), replica_.optimizer());
   state.update = before.update;
   state.sums = before.sums;
   state.loss_ema = before.loss_ema;
@@ -72,7 +73,7 @@ std::string Recovery::find_cause(const StepResult& step, const RepeatUpdate& rep
                               .teacher = replica_.teacher()},
                              batches);
   });
-  // The process that has the sample finds the cause.
+  // Only the process that has the sample finds the cause.
   Processes& processes = replica_.processes();
   std::vector<std::string> causes = processes.gather(report.module.empty() ? "" : report.describe());
   std::vector<std::string> reports = processes.gather(to_json_text(report, update));

@@ -9,7 +9,7 @@
 namespace sixfold {
 namespace {
 
-/// The sum of the numbers by the tree over shards.
+/// Adds numbers, one for each shard, in the order of the tree of shards.
 double tree_sum(std::span<const double> numbers) {
   if (numbers.size() == 1) return numbers[0];
   const size_t half = numbers.size() / 2;
@@ -77,23 +77,24 @@ StepResult Replica::gradients(Update& update, Context::Seeds seeds) {
   add_shards(update, seeds, 0, shards);
   exchange_->finish();
   optimizer_.square_gradients(sums_.view().slice_cols(shards, blocks).span<double>());
-  const std::vector<double> own = sums_.to_host<double>(*backend_);  // the only synchronisation in an update
-  return sum_up(own, shards, update.loss_weight());
+  const std::vector<double> own_sums =
+      sums_.to_host<double>(*backend_);  // the only synchronisation in an update
+  return combine(own_sums, shards, update.loss_weight());
 }
 
-/// Adds the sums of all processes.
-StepResult Replica::sum_up(std::span<const double> own, int64_t shards, double loss_weight) {
+/// Combines the sums of all processes to the result of the step.
+StepResult Replica::combine(std::span<const double> own_sums, int64_t shards, double loss_weight) {
   Processes& processes = exchange_->processes();
   std::vector<double> losses, squares, statistics;
   const auto count = static_cast<size_t>(shards);
   if (processes.size() == 1) {
-    losses.assign(own.begin(), own.begin() + shards);
-    squares.assign(own.begin() + shards, own.end());
+    losses.assign(own_sums.begin(), own_sums.begin() + shards);
+    squares.assign(own_sums.begin() + shards, own_sums.end());
     statistics = statistics_;
   } else {
-    const std::vector<double> head{static_cast<double>(count), static_cast<double>(own.size() - count)};
+    const std::vector<double> head{static_cast<double>(count), static_cast<double>(own_sums.size() - count)};
     std::vector<double> sent(head);
-    sent.insert(sent.end(), own.begin(), own.end());
+    sent.insert(sent.end(), own_sums.begin(), own_sums.end());
     sent.insert(sent.end(), statistics_.begin(), statistics_.end());
     for (const std::vector<double>& one : processes.gather_numbers(sent)) {
       const auto begin = one.begin() + 2, middle = begin + static_cast<ptrdiff_t>(one.at(0));
@@ -117,10 +118,10 @@ void Replica::add_shards(Update& update, Context::Seeds seeds, int64_t begin, in
   if (end - begin == 1) return run_shard(update, seeds, begin);
   const int64_t middle = (begin + end) / 2;
   add_shards(update, seeds, begin, middle);
-  optimizer_.set_gradients_aside();
+  optimizer_.push_gradients();
   add_shards(update, seeds, middle, end);
-  // What is set aside when the last shard is computed is added weight by weight (`complete_to`).
-  if (end < update.shards()) optimizer_.add_gradients_aside();
+  // When the last shard is computed, `complete_to` adds the gradients on the stack weight by weight.
+  if (end < update.shards()) optimizer_.pop_and_add_gradients();
 }
 
 void Replica::run_shard(Update& update, Context::Seeds seeds, int64_t shard) {
@@ -140,7 +141,7 @@ void Replica::run_shard(Update& update, Context::Seeds seeds, int64_t shard) {
   }
   if (!last) return;
   complete_to(0);
-  optimizer_.end_aside();
+  optimizer_.clear_pushed_gradients();
 }
 
 void Replica::run_part(const Batch& part, double loss_weight, Context::Seeds seeds, View loss_sum, bool last) {
@@ -148,17 +149,17 @@ void Replica::run_part(const Batch& part, double loss_weight, Context::Seeds see
   for (const Parameter& parameter : trained_) holders_.push_back(parameter.tensor.holders());
   Tape tape;
   Context context(backend_, arena_, tape, seeds);
-  ops::LossOptions how = loss_;
-  how.scale = 1 / loss_weight;
-  Context reading(backend_, arena_);
-  if (teacher_) how.teacher = teacher_->of(part, reading);
-  const Tensor loss = task_.loss(model_, part, how, context);
+  ops::LossOptions options = loss_;
+  options.scale = 1 / loss_weight;
+  Context inference(backend_, arena_);
+  if (teacher_) options.teacher = teacher_->of(part, inference);
+  const Tensor loss = task_.loss(model_, part, options, context);
   backend_->run(kernel::Sum{loss_sum, loss.view(), /*accumulate=*/true});
   if (last)
     backward_with_exchange(tape);
   else
     tape.backward();
-  for (const BufferUpdate& update : context.take_deferred()) note(update);
+  for (const BufferUpdate& update : context.take_deferred()) record(update);
 }
 
 /// The gradients of a weight are complete when the tape does not hold the weight any more. They are exchanged
@@ -172,7 +173,7 @@ void Replica::backward_with_exchange(Tape& tape) {
 }
 
 void Replica::complete_to(size_t weight) {
-  while (complete_ > weight) optimizer_.add_all_aside(--complete_);
+  while (complete_ > weight) optimizer_.add_pushed_gradients(--complete_);
   exchange_->complete_from(weight);
 }
 
@@ -183,9 +184,9 @@ void Replica::update(int64_t step, double learning_rate, double gradient_norm) {
     backend_->run(kernel::Scale{staged.buffer.view(), staged.next.view(), 1});
 }
 
-/// Notes the change of a buffer as numbers, which processes can exchange: its number, momentum, factor, and
-/// the statistic.
-void Replica::note(const BufferUpdate& update) {
+/// Appends the update of a buffer to `statistics_` as numbers, which processes can exchange: the number of the
+/// buffer, momentum, factor, and the values of the statistic.
+void Replica::record(const BufferUpdate& update) {
   const auto staged =
       std::ranges::find_if(staged_, [&](const Staged& s) { return s.buffer.same_as(update.buffer); });
   require(staged != staged_.end(), "a buffer that is to be updated is not one of the model");
@@ -195,8 +196,8 @@ void Replica::note(const BufferUpdate& update) {
   statistics_.insert(statistics_.end(), values.begin(), values.end());
 }
 
-/// Computes the next values of the buffers from what all processes noted. What was staged before and not
-/// applied is forgotten.
+/// Computes the next values of the buffers from the updates that all processes have recorded. Earlier staged
+/// values that were not applied are dropped.
 void Replica::stage_buffers(std::span<const double> statistics) {
   for (const Staged& staged : staged_)
     backend_->run(kernel::Scale{staged.next.view(), staged.buffer.view(), 1});

@@ -25,8 +25,9 @@ struct StepResult {
 AdapterConfig adapters_of(const StartOptions& start);
 ModelConfig with_adapters(ModelConfig config, AdapterConfig adapters);
 
-/// Returns the weights of a model that are trained: those of parts that are not frozen; with adapters these,
-/// the head, which may be new, and others that are. Marks the rest as needing no gradient.
+/// Returns the weights of a model that are trained: those of parts that are not frozen. With adapters, these
+/// are the adapters, the head, which may be new, and the weights of `AdapterConfig::trained`. Marks all other
+/// weights as needing no gradient.
 std::vector<Parameter> trained_parameters(Transformer& model, const StartOptions& start);
 
 /// A model in training, with its backend, buffers and optimizer. Each process of a run has one; their weights
@@ -51,13 +52,13 @@ class Replica {
   const std::shared_ptr<Backend>& backend() const { return backend_; }
   const std::shared_ptr<Arena>& arena() const { return arena_; }
 
-  /// Which shards of a batch this process has.
+  /// The shards of a batch that this process computes.
   const ShardInterval& own_shards() const {
     return exchange_->tree().of_process(exchange_->processes().rank());
   }
 
-  /// Collective. Computes the gradients of the loss of the update's batches, divided by their loss weight, and
-  /// stores them with the weights, as far as this process owns these.
+  /// Collective. Computes the gradients of the loss of the update's batches, divided by their loss weight. Each
+  /// process stores those of the parts of weights that it owns.
   /// Losses and gradients of shards are added by a binary tree: those of [a, b) are the sum of those of [a, m)
   /// and of [m, b), with m = (a + b) / 2. So a process that has the shards of a node of the tree can add them
   /// before others see them. For n shards there are at most 1 + ceil(log2(n)) gradients at a time. Changes
@@ -68,8 +69,9 @@ class Replica {
     return gradients(only, seeds);
   }
   /// Collective. Applies update number `step`, counted from 1, with these gradients. They are clipped if
-  /// `gradient_norm` exceeds the limit in the options. The buffers, running averages, take up the statistics of
-  /// each part of the batch, in the order of the parts and, within a part, of the layers.
+  /// `gradient_norm` exceeds the limit in the options. The buffers, which are running averages, are updated
+  /// with the statistics of each part of the batch, in the order of the parts and, within a part, of the
+  /// layers.
   void update(int64_t step, double learning_rate, double gradient_norm);
 
  private:
@@ -83,9 +85,9 @@ class Replica {
   void run_part(const Batch& part, double loss_weight, Context::Seeds seeds, View loss_sum, bool last);
   void backward_with_exchange(Tape& tape);
   void complete_to(size_t weight);
-  void note(const BufferUpdate& update);
+  void record(const BufferUpdate& update);
   void stage_buffers(std::span<const double> statistics);
-  StepResult sum_up(std::span<const double> own, int64_t shards, double loss_weight);
+  StepResult combine(std::span<const double> own_sums, int64_t shards, double loss_weight);
 
   const Task& task_;
   std::shared_ptr<Backend> backend_;
@@ -98,7 +100,7 @@ class Replica {
   Tensor
       sums_;  ///< [1, own shards + own blocks of gradients] f64: of the losses, and of the gradients' squares
   size_t complete_ = 0;             ///< the gradients of this weight and later ones are complete
-  std::vector<int64_t> holders_;    ///< of each trained weight, while no tape holds it
+  std::vector<int64_t> holders_;    ///< number of holders of each trained weight while no tape holds it
   std::vector<double> statistics_;  ///< of the parts of the batch, for buffers
   std::vector<Staged> staged_;
   ops::LossOptions loss_;

@@ -322,7 +322,7 @@ RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, con
                                         change.from, change.to, state.update + 1));
     for (const char* key :
          {"train.updates", "train.epochs", "train.minutes", "train.accumulate", "data.batch_tokens"})
-      start.stops_changed = start.stops_changed || change.what == key;
+      start.limits_changed = start.limits_changed || change.what == key;
     start.parts_changed = start.parts_changed || change.what == "data.micro_batch_tokens";
     state.changes.push_back(std::move(change));
   }

@@ -19,41 +19,43 @@ OnResume on_resume(const TaskConfig& config, std::string_view key);
 OptionNode run_options(const TaskConfig& config);
 
 /// Returns the changes between the options `before`, with which the run was last trained, and the options
-/// `now`, with which it is resumed. Both have the form of `TaskConfig::options`. The changes are recorded at
-/// update `update`. Throws an input error that names all changed keys that must not change. `start.model` in
-/// `now` is set to its old value.
+/// `now`, with which it is resumed. Both have the form of `TaskConfig::options`. `update`: the update of the
+/// changes. Throws an input error that names all keys that have changed but must not. `start.model` in `now` is
+/// set to its old value.
 std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode before, OptionNode& now,
                                             int64_t update);
 
 /// Returns the checkpoint to resume from; empty if the run has to start from the beginning. Throws an input
 /// error if there is a run and `resume` is false, if all checkpoints of the run are missing, or if the newest
-/// is damaged (the message then names the newest intact one). Collective: the root looks, and all must see the
-/// same checkpoint there.
+/// is damaged (the message then names the newest intact one). Collective: the root chooses the checkpoint, and
+/// all processes must be able to read the same files.
 std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& folder,
                                  const Checkpoints& checkpoints, bool resume, Processes& processes);
 
 /// The best model that a run's folder holds.
 struct StoredBest {
   int64_t update = -1;  ///< -1: the folder holds none
-  std::string metric;   ///< the score that decided; empty: not known
-  double value = 0;     ///< of that score
-  std::string changes;  ///< during the run until then, as `changes_text` writes them
+  std::string metric;   ///< the score by which it is the best; empty: not known
+  double value = 0;     ///< value of that score
+  std::string changes;  ///< changes during the run until then (`changes_text`)
 };
 /// Reads the folder `best` of a run.
 StoredBest read_stored_best(const std::string& best);
 
-/// A best model that was stored after the newest checkpoint is made again by the run itself, unless the run has
-/// changed since. Then it stays the best so far, and `state` is set to it. Only the root reads the folder.
+/// Handles a best model that was stored after the newest checkpoint. If the run has not been changed since,
+/// nothing is done, because the run will make the same model again. If it has been changed, the stored model
+/// stays the best so far, and `state` is set accordingly. Only the root reads the folder.
 void keep_later_best(TrainingState& state, const std::string& best, Processes& processes);
 
-/// Adds to the plan of `state` what the run's log plans after `state.log_bytes`: a run that was killed ends as
-/// if it had not been. Collective: the root reads the log.
+/// Adds to the plan of `state` the plans that the run's log has after `state.log_bytes`, so that a run that was
+/// killed ends as if it had not been. Collective: the root reads the log.
 void add_logged_plan(TrainingState& state, const std::string& log, Processes& processes);
 
 /// The state in which a run starts or resumes.
 struct RunStart {
   TrainingState state;
-  bool stops_changed = true;              ///< the last update has to be computed again
+  bool limits_changed =
+      true;  ///< the limits of the run have changed, so that the last update must be planned again
   bool parts_changed = false;             ///< data.micro_batch_tokens has changed
   std::vector<std::string> changes = {};  ///< a line for each changed option, to be logged when the run goes on
 };

@@ -37,13 +37,13 @@ std::string precision_of_new_run(const TaskConfig& config) {
     else if (const OptionNode* width = all.find_path("model.d_model"))
       d_model = std::stoi(width->text);
     return std::string(name_of_enum(chosen_precision(options.train.precision, d_model)));
-  } catch (const Error&) {  // training will say so
+  } catch (const Error&) {  // training reports the error
     return {};
   }
 }
 
-/// The changes of a run on the way that matter to its result, each as "train.updates from 4 to 6 at update 4";
-/// those of the instruction set are a condition of their own.
+/// Adds to `found` the changes during a run that matter to its result, each as "train.updates from 4 to 6 after
+/// update 4". Changes of the instruction set belong to that condition instead.
 void describe_changes(const nlohmann::json& changed, RunConditions& found) {
   for (const nlohmann::json& change : changed) {
     const std::string what = change.value("what", "");
@@ -60,7 +60,7 @@ void describe_changes(const nlohmann::json& changed, RunConditions& found) {
   }
 }
 
-/// The texts by their hashes, as records of trainings have them.
+/// The condition `text`, from the hashes of the files, which provenance.json has too.
 std::string text_by_hashes(const std::string& hashes) { return hashes.empty() ? "" : hash_hex(hashes); }
 
 /// The conditions that a model folder of a run records; `state` is that of the newest checkpoint, if there is
@@ -106,7 +106,7 @@ RunConditions conditions_of_new_run(const TaskConfig& config) {
   return found;
 }
 
-/// Keys that may change during a run, such as data.batch_tokens, choose no data.
+/// Whether a key determines the data. Keys that may change during a run, such as data.batch_tokens, do not.
 bool chooses_data(const TaskConfig& config, std::string_view key) {
   const OnResume change = on_resume(config, key);
   return change == OnResume::refused || change == OnResume::input_file;
@@ -152,7 +152,7 @@ std::string text_condition_of_new_run(const TaskConfig& config) {
          {"data.train", "data.pair_weights", "data.alignments"})  // in the order of `stamps_of`
       if (const OptionNode* const files = options.find_path(key))
         for (const auto& [none, file] : files->children) hashes += stamp_of(file.text).hash;
-  } catch (const Error&) {  // training will say so
+  } catch (const Error&) {  // training reports the error
     return {};
   }
   return text_by_hashes(hashes);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view checkpoint_note = "It has checkpoints.\n";
 
-/// Whether a process has ended, but its parent has not asked for its status yet.
+/// Whether a process has ended, but its parent has not read its exit status yet.
 bool is_zombie(int process) {
   try {
     const std::string status = read_regular_file(fmt::format("/proc/{}/stat", process));
@@ -29,8 +29,8 @@ bool is_zombie(int process) {
   }
 }
 
-/// Whether the process that created a temporary file may still be running. Our own process has created none
-/// yet.
+/// Whether the process that created a temporary file may still be running. This process has created none yet; a
+/// file with its id is that of an earlier process.
 bool may_be_alive(int process) {
   return process != ::getpid() && (::kill(process, 0) == 0 || errno != ESRCH) && !is_zombie(process);
 }
@@ -50,7 +50,7 @@ void remove_unfinished(const std::string& folder, const IsPart& is_part, const I
       fs::remove(path, ignored);
       continue;
     }
-    // Files that it was writing when it was killed have temporary names.
+    // Files that the process was writing when it was killed have temporary names.
     remove_known_files(path.string(), [&](std::string_view name) {
       const auto temporary = parse_temporary_name(name);
       return is_file(temporary ? std::string_view(temporary->name) : name);

@@ -18,8 +18,8 @@ class RunFolder {
   /// a run's folder.
   explicit RunFolder(const std::string& path,
                      const std::function<bool(std::string_view name)>& is_data_file = {});
-  /// The folder for another process of the run, which has been called after the one with the lock. It removes
-  /// nothing. On a host that does not share the folder it creates one, and holds the lock there.
+  /// The folder for another process of the run, after the process that holds the lock has opened it. Removes
+  /// nothing. On a host that does not share the folder, creates one and holds a lock on it.
   struct OfAnotherProcess {};
   RunFolder(const std::string& path, OfAnotherProcess);
   RunFolder(const RunFolder&) = delete;

@@ -8,11 +8,11 @@
 namespace sixfold {
 
 RunLength::RunLength(const TrainOptions& options, const Dataset& data, const Batcher& batcher,
-                     int64_t most_places)
+                     int64_t max_places)
     : options_(options),
       batcher_(batcher),
       places_(EpochOrder(data.parts(), false, 0).places()),
-      most_places_(most_places) {}
+      max_places_(max_places) {}
 
 /// Where the last epoch ends.
 Batcher::Position RunLength::last_position() const {
@@ -36,13 +36,13 @@ int64_t RunLength::planned(const TrainingState& state) const {
   if (options_.train.epochs > 0) {
     const int64_t left = places_left(state.position);
     int64_t batches = 0;
-    if (left <= most_places_) {
+    if (left <= max_places_) {
       batches = batcher_.batches_between(state.position, last_position());
-    } else {  // as many in each place as in those that are nearest
-      const int64_t place = state.position.place + most_places_;
+    } else {  // extrapolated from the next `max_places_` places
+      const int64_t place = state.position.place + max_places_;
       const Batcher::Position seen{state.position.epoch + place / places_, place % places_};
       batches = std::llround(static_cast<double>(batcher_.batches_between(state.position, seen)) *
-                             (static_cast<double>(left) / static_cast<double>(most_places_)));
+                             (static_cast<double>(left) / static_cast<double>(max_places_)));
     }
     const int64_t accumulate = options_.train.accumulate;
     const int64_t updates = state.update + (batches + accumulate - 1) / accumulate;

@@ -9,18 +9,19 @@ namespace sixfold {
 class RunLength {
  public:
   /// `options` and `batcher` must outlive this object. No other thread may use `batcher` at the same time.
-  /// `most_places`: how far it looks ahead, in samples.
+  /// `max_places`: maximum number of samples ahead for which batches are counted exactly.
   RunLength(const TrainOptions& options, const Dataset& data, const Batcher& batcher,
-            int64_t most_places = 4'000'000);
+            int64_t max_places = 4'000'000);
 
   /// Returns the last update of the run according to train.updates and train.epochs, given its current state; 0
-  /// if the only limit is train.minutes. The end of the epochs is exact if it is seen, and otherwise an
+  /// if the only limit is train.minutes. With train.epochs it is exact if `sees_end`, and otherwise an
   /// estimate.
   int64_t planned(const TrainingState& state) const;
   /// Whether the end of the last epoch is so near that the batches up to it can be counted.
-  bool sees_end(Batcher::Position position) const { return places_left(position) <= most_places_; }
+  bool sees_end(Batcher::Position position) const { return places_left(position) <= max_places_; }
 
-  /// The number of updates between validations, for a forecast of their time; 0: there are none but the last.
+  /// The mean number of updates between validations, for a forecast of their time; 0: there is only the last
+  /// one.
   double validation_every() const;
 
   /// Whether a multiple of `every_epochs` lies after position `before` and not after position `after`. 0:
@@ -35,7 +36,7 @@ class RunLength {
   const TrainOptions& options_;
   const Batcher& batcher_;
   int64_t places_;  ///< number of places in an epoch
-  int64_t most_places_;
+  int64_t max_places_;
 };
 
 }  // namespace sixfold

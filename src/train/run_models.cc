@@ -34,8 +34,8 @@ RunModels::RunModels(const RunFolder& folder, const Checkpoints& checkpoints, co
       task_(task),
       replica_(replica),
       newest_(std::move(newest)),
-      newest_due_(replica.processes().from_root(
-          newest_.empty() || !replica.processes().is_root() ? "" : newest_of(checkpoints.due()))),
+      newest_scheduled_(replica.processes().from_root(
+          newest_.empty() || !replica.processes().is_root() ? "" : newest_of(checkpoints.scheduled()))),
       earlier_steps_(steps_before(newest_, options.start.model)) {}
 
 void RunModels::add_to_model(const std::string& folder, const TrainingState& state) const {
@@ -62,7 +62,7 @@ void RunModels::save_checkpoint(const TrainingState& state) {
   Processes& processes = replica_.processes();
   if (processes.is_root()) folder_.note_checkpoint();
   newest_ = processes.from_root(processes.is_root() ? checkpoints_.list().back() : "");
-  if (!state.interrupted) newest_due_ = newest_;
+  if (!state.interrupted) newest_scheduled_ = newest_;
 }
 
 void RunModels::save_best(const TrainingState& state) {
@@ -77,12 +77,12 @@ bool RunModels::has_best(const TrainingState& state) const {
 }
 
 std::string RunModels::save_result(const TrainingState& state) {
-  const auto wanted = static_cast<size_t>(options_.train.average_last);
+  const auto averaged = static_cast<size_t>(options_.train.average_last);
   std::string which;
-  if (wanted > 1) {
+  if (averaged > 1) {
     if (!replica_.processes().is_root()) return which;
-    auto last = checkpoints_.due();
-    if (last.size() > wanted) last.erase(last.begin(), last.end() - static_cast<ptrdiff_t>(wanted));
+    auto last = checkpoints_.scheduled();
+    if (last.size() > averaged) last.erase(last.begin(), last.end() - static_cast<ptrdiff_t>(averaged));
     Checkpoints::load_mean(last, replica_.model());
     which = fmt::format("the mean of the last {}", counted(last.size(), "checkpoint"));
   } else if (state.best && options_.checkpoint.keep_best && has_best(state)) {

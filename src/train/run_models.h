@@ -10,8 +10,8 @@
 
 namespace sixfold {
 
-/// Writes the models of a run into its folder: checkpoints, the best at validation, and the result. All calls
-/// but those of `newest` and `newest_due` are collective; the root writes.
+/// Writes the models of a run into its folder: checkpoints, the best at validation, and the result. All
+/// functions except `newest` and `newest_scheduled` are collective; the root writes.
 class RunModels {
  public:
   /// All arguments must outlive this object. `newest`: the checkpoint from which the run resumes; empty: it
@@ -21,12 +21,12 @@ class RunModels {
 
   /// The newest checkpoint; empty if there is none yet.
   const std::string& newest() const { return newest_; }
-  /// The newest that an uninterrupted run would have too; empty if there is none yet.
-  const std::string& newest_due() const { return newest_due_; }
-  /// Whether that is the checkpoint of this update. It is never saved again: as one of an interruption it would
-  /// be lost.
-  bool has_due_checkpoint(const TrainingState& state) const {
-    return newest_due_ == checkpoints_.path(state.update);
+  /// The newest one of `Checkpoints::scheduled`; empty if there is none yet.
+  const std::string& newest_scheduled() const { return newest_scheduled_; }
+  /// Whether `newest_scheduled` is the checkpoint of this update. It is never saved again: if it became one of
+  /// an interruption, the next checkpoint would remove it.
+  bool has_scheduled_checkpoint(const TrainingState& state) const {
+    return newest_scheduled_ == checkpoints_.path(state.update);
   }
 
   void save_checkpoint(const TrainingState& state);
@@ -47,7 +47,7 @@ class RunModels {
   const TrainOptions& options_;
   const Task& task_;
   Replica& replica_;
-  std::string newest_, newest_due_;
+  std::string newest_, newest_scheduled_;
   std::vector<std::string> earlier_steps_;  ///< the model's history before this run
 };
 

@@ -6,16 +6,16 @@
 
 namespace sixfold {
 
-void RunPlan::begin(TrainingState& state, bool stops_changed, const std::string& log) {
+void RunPlan::begin(TrainingState& state, bool limits_changed, const std::string& log) {
   const bool timed = options_.train.minutes > 0;
   estimated_ = options_.train.epochs > 0 && !length_.sees_end(state.position);
-  if (stops_changed || timed) most_updates_ = length_.planned(state);
+  if (limits_changed || timed) max_updates_ = length_.planned(state);
   if (timed) pace_.emplace(estimated_times(state));
-  if (!stops_changed) {
+  if (!limits_changed) {
     if (timed) add_logged_plan(state, log, replica_.processes());
     return follow_plan(state);
   }
-  int64_t last = most_updates_;
+  int64_t last = max_updates_;
   if (timed && state.update > 0) {
     const int64_t in_time = last_update_within(estimated_times(state), state.update, state.seconds);
     last = last > 0 ? std::min(last, in_time) : in_time;
@@ -43,32 +43,32 @@ RunTimes RunPlan::estimated_times(const TrainingState& state) const {
   return times;
 }
 
-std::optional<PlannedEnd> RunPlan::took_update(TrainingState& state, double seconds) {
+std::optional<PlannedEnd> RunPlan::record_update(TrainingState& state, double seconds) {
   follow_plan(state);
-  const bool comes_near = estimated_ && length_.sees_end(state.position);
-  if (comes_near) {
+  const bool becomes_exact = estimated_ && length_.sees_end(state.position);
+  if (becomes_exact) {
     estimated_ = false;
-    most_updates_ = length_.planned(state);
+    max_updates_ = length_.planned(state);
   }
   if (!pace_) {
-    if (!comes_near || most_updates_ == state.last_update) return std::nullopt;
-    return change(state, most_updates_);
+    if (!becomes_exact || max_updates_ == state.last_update) return std::nullopt;
+    return change(state, max_updates_);
   }
-  pace_->took_update(seconds);
+  pace_->record_update(seconds);
   const bool repeats = !state.plan.empty() && state.plan.back().update >= state.update;
   if (repeats) return std::nullopt;
   auto last = pace_->replanned(state.update, state.seconds, state.last_update);
-  if (last && most_updates_ > 0) last = std::min(*last, most_updates_);
+  if (last && max_updates_ > 0) last = std::min(*last, max_updates_);
   if (!last || *last == state.last_update) return std::nullopt;
   return change(state, *last);
 }
 
-std::optional<PlannedEnd> RunPlan::went_back(TrainingState& state) {
+std::optional<PlannedEnd> RunPlan::record_rollback(TrainingState& state) {
   follow_plan(state);
   if (options_.train.epochs == 0 || estimated_) return std::nullopt;
-  most_updates_ = length_.planned(state);
-  if (most_updates_ == state.last_update || (pace_ && most_updates_ > state.last_update)) return std::nullopt;
-  return change(state, most_updates_);
+  max_updates_ = length_.planned(state);
+  if (max_updates_ == state.last_update || (pace_ && max_updates_ > state.last_update)) return std::nullopt;
+  return change(state, max_updates_);
 }
 
 PlannedEnd RunPlan::change(TrainingState& state, int64_t last) const {
@@ -77,12 +77,12 @@ PlannedEnd RunPlan::change(TrainingState& state, int64_t last) const {
   return state.plan.back();
 }
 
-void RunPlan::took_validation(double seconds) {
-  if (pace_) pace_->took_validation(seconds);
+void RunPlan::record_validation(double seconds) {
+  if (pace_) pace_->record_validation(seconds);
 }
 
-void RunPlan::took_checkpoint(double seconds) {
-  if (pace_) pace_->took_checkpoint(seconds);
+void RunPlan::record_checkpoint(double seconds) {
+  if (pace_) pace_->record_checkpoint(seconds);
 }
 
 }  // namespace sixfold

@@ -9,7 +9,7 @@
 
 namespace sixfold {
 
-/// Decides with which update a run ends, and changes that while it trains if it is limited by minutes. Keeps
+/// Decides with which update a run ends, and changes that while it trains if it is limited by minutes. Updates
 /// `TrainingState::plan` and `last_update`.
 class RunPlan {
  public:
@@ -17,17 +17,17 @@ class RunPlan {
   RunPlan(const TrainOptions& options, const RunLength& length, const Task& task, Replica& replica)
       : options_(options), length_(length), task_(task), replica_(replica) {}
 
-  /// Collective. The plan with which a run starts or resumes. `stops_changed`: the limits are new. A run in
-  /// minutes that was killed goes by the plan that its log, a file, has, as far as that goes, and ends as if it
-  /// had not been killed.
-  void begin(TrainingState& state, bool stops_changed, const std::string& log);
-  /// After an update that took so many seconds. Returns the change of the plan, if there is one.
-  std::optional<PlannedEnd> took_update(TrainingState& state, double seconds);
-  /// After a return to an earlier update. The text that was read since is not read again, so that epochs end
-  /// with an earlier update. Returns the change of the plan, if there is one.
-  std::optional<PlannedEnd> went_back(TrainingState& state);
-  void took_validation(double seconds);
-  void took_checkpoint(double seconds);
+  /// Collective. Makes the plan with which a run starts or resumes. `limits_changed`: the limits differ from
+  /// those of the state's plan, or there is no plan yet. `log`: path of the run's log. A run that is limited by
+  /// minutes and was killed first follows the plans in its log, so that it ends as if it had not been killed.
+  void begin(TrainingState& state, bool limits_changed, const std::string& log);
+  /// To be called after an update, which took so many seconds. Returns the change of the plan, if there is one.
+  std::optional<PlannedEnd> record_update(TrainingState& state, double seconds);
+  /// To be called after a rollback. The text that was read since the earlier update is not read again, so that
+  /// the epochs end after fewer updates. Returns the change of the plan, if there is one.
+  std::optional<PlannedEnd> record_rollback(TrainingState& state);
+  void record_validation(double seconds);
+  void record_checkpoint(double seconds);
 
  private:
   PlannedEnd change(TrainingState& state, int64_t last) const;
@@ -37,9 +37,9 @@ class RunPlan {
   const RunLength& length_;
   const Task& task_;
   Replica& replica_;
-  int64_t most_updates_ = 0;  ///< by train.updates and train.epochs; 0: no limit
-  bool estimated_ = false;    ///< whether the end of the epochs is too far to be exact
-  std::optional<Pace> pace_;  ///< of a run in minutes
+  int64_t max_updates_ = 0;  ///< limit by train.updates and train.epochs; 0: no limit
+  bool estimated_ = false;   ///< whether `max_updates_` is an estimate, since the last epoch ends too far ahead
+  std::optional<Pace> pace_;  ///< only of a run that is limited by minutes
 };
 
 }  // namespace sixfold

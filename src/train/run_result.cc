@@ -37,15 +37,15 @@ nlohmann::json training_step(const std::string& run) {
   return parse_json(steps.back(), model + "/provenance.json");
 }
 
-/// The keys in which a run's settings differ from those of a config, besides what does not influence the
+/// The keys in which a run's settings differ from those of a config, without those that do not influence the
 /// results: the number of threads, and the names of input files.
 std::vector<std::string> differing_settings(const TaskConfig& config, const OptionNode& stored) {
-  const OptionNode own = run_options(config);
-  std::vector<std::string> keys = differing_keys(stored, own);
+  const OptionNode current = run_options(config);
+  std::vector<std::string> keys = differing_keys(stored, current);
   std::erase_if(keys, [&](const std::string& key) {
     if (key == "train.threads") return true;
     if (on_resume(config, key) != OnResume::input_file) return false;
-    const OptionNode *before = stored.find_path(key), *now = own.find_path(key);
+    const OptionNode *before = stored.find_path(key), *now = current.find_path(key);
     return before && now && before->children.size() == now->children.size() &&
            before->text.empty() == now->text.empty();
   });
@@ -54,8 +54,8 @@ std::vector<std::string> differing_settings(const TaskConfig& config, const Opti
 
 /// Whether the training text is that of a model, as far as its files can still be read.
 bool has_same_text(const TaskConfig& config, const nlohmann::json& step) {
-  const OptionNode own = run_options(config);
-  const OptionNode* files = own.find_path("data.train");
+  const OptionNode current = run_options(config);
+  const OptionNode* files = current.find_path("data.train");
   if (!files || !step.contains("text") || step["text"].size() != files->children.size()) return true;
   for (size_t i = 0; i < files->children.size(); ++i) {
     const std::string& path = files->children[i].second.text;
@@ -66,17 +66,18 @@ bool has_same_text(const TaskConfig& config, const nlohmann::json& step) {
   return true;
 }
 
-/// Whether the length of the training in `key`, such as "train.updates", is less than a run has done already,
-/// or was to do: epochs and minutes can't be compared with what is done. 0 is no limit.
+/// Whether the limit of training in `key`, such as "train.updates", is less than the number of updates that a
+/// run has done, or, since epochs and minutes can't be compared with that, less than the limit of the run. 0 is
+/// no limit.
 bool is_too_short(const TaskConfig& config, const OptionNode& stored, int64_t updates_done,
                   const std::string& key) {
-  const OptionNode own = run_options(config);
+  const OptionNode current = run_options(config);
   const auto length = [&](const OptionNode& options) {
     const OptionNode* value = options.find_path(key);
     const double number = value ? std::strtod(value->text.c_str(), nullptr) : 0;
     return number > 0 ? number : std::numeric_limits<double>::infinity();
   };
-  return length(own) < (key == "train.updates" ? static_cast<double>(updates_done) : length(stored));
+  return length(current) < (key == "train.updates" ? static_cast<double>(updates_done) : length(stored));
 }
 
 /// The settings with which the run's model was trained, as the config writes them.
@@ -140,7 +141,7 @@ bool is_finished(const TaskConfig& config, const std::string& run) {
     if (newest.empty()) return true;
     const TrainingState state = Checkpoints::read_state(newest);
     return state.update == updates && !state.interrupted;
-  } catch (const Error&) {  // damaged, or not a run of this task; training will say so
+  } catch (const Error&) {  // damaged, or not a run of this task; training reports it
     return false;
   }
 }
@@ -163,7 +164,7 @@ std::vector<std::string> changed_since_begun(const TaskConfig& config, const std
     if (keys.empty() && !step.is_null() && !has_same_text(config, step))
       keys.emplace_back("data.train (the contents of its files)");
     return keys;
-  } catch (const Error&) {  // damaged, or not a run of this task; training will say so
+  } catch (const Error&) {  // damaged, or not a run of this task; training reports it
     return {};
   }
 }

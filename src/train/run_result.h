@@ -10,8 +10,8 @@
 namespace sixfold {
 
 /// Whether the run in a folder has ended with exactly this config, so that its model is the result and training
-/// would do nothing more. The number of threads and the names of files may differ. False also if the run's
-/// files can't be read, or if the training text is another one now.
+/// would do nothing more. The number of threads and the names of files may differ. Also false if the run's
+/// files can't be read, or if the training text has changed since.
 bool is_finished(const TaskConfig& config, const std::string& run);
 
 /// The keys in which this config differs from that of the run's newest checkpoint, or of its model if there is
@@ -23,13 +23,13 @@ std::vector<std::string> changed_since_begun(const TaskConfig& config, const std
 /// What a finished run recorded about its model, RUN/model.
 struct RunResult {
   int64_t updates = 0;  ///< of the run
-  /// The update whose weights (or their moving average) the model has: the best at validation, or the last. 0:
-  /// the model is the mean of several checkpoints.
+  /// The update after which the weights of the model (or their moving average) were saved: the best at
+  /// validation, or the last. 0: the model is the mean of several checkpoints.
   int64_t model_update = 0;
   /// The scores of the model at validation, by name ("loss", "perplexity", "bleu"). Empty if these weights were
   /// not validated, as the mean of several checkpoints never is.
   std::map<std::string, double> validation;
-  std::string precision;  ///< of its products in training: "fp32" or "bf16"
+  std::string precision;  ///< of matrix products in training: "fp32" or "bf16"
   /// Seconds of training, with validation. Empty if the run's checkpoints have been removed.
   std::optional<double> seconds;
   std::optional<double> operations;  ///< as in `TrainingState`; empty also if they are not known

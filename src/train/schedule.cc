@@ -36,27 +36,28 @@ int64_t Schedule::warmup_for(int64_t last_update) const {
   return std::max<int64_t>(1, warmup);
 }
 
-/// The decay begins at an update, or goes on; that of wsd begins when as many updates are left as it takes.
+/// Lets the decay begin at update `at`, or continue from there. The decay of wsd begins later: when only as
+/// many updates are left as it takes.
 void Schedule::begin_decay(double at) {
   decay_from_ = at;
-  if (options_.kind != ScheduleKind::wsd || past_then_ > 0) return;
+  if (options_.kind != ScheduleKind::wsd || done_before_ > 0) return;
   constexpr int64_t part_of_run = 10;
   const int64_t updates = options_.decay > 0 ? options_.decay : last_update_ / part_of_run;
   decay_from_ = std::max(at, static_cast<double>(last_update_ - updates));
 }
 
-/// How much of the decay is past.
-double Schedule::past(double step) const {
-  if (last_update_ == 0 || step < decay_from_) return past_then_;
+/// The share of the decay that is done at an update.
+double Schedule::decay_done(double step) const {
+  if (last_update_ == 0 || step < decay_from_) return done_before_;
   const double now =
       std::min(1.0, (step - decay_from_) / std::max(1.0, static_cast<double>(last_update_) - decay_from_));
-  return past_then_ + (1 - past_then_) * now;
+  return done_before_ + (1 - done_before_) * now;
 }
 
 void Schedule::change(const PlannedEnd& end) {
   const auto at = static_cast<double>(end.update);
   const bool rises = at < warmup_from_ + warmup_;
-  if (!rises) past_then_ = past(at);
+  if (!rises) done_before_ = decay_done(at);
   last_update_ = end.last_update;
   if (!rises) return begin_decay(at);
   const double risen = (at - warmup_from_) / warmup_;
@@ -65,8 +66,8 @@ void Schedule::change(const PlannedEnd& end) {
   begin_decay(warmup_from_ + warmup_);
 }
 
-/// The rate of which a share of the decay is left.
-double Schedule::decayed(double share) const { return options_.min_rate + (peak_ - options_.min_rate) * share; }
+/// The rate when `rest`, from 1 to 0, is left of the difference between the peak and the lowest rate.
+double Schedule::decayed(double rest) const { return options_.min_rate + (peak_ - options_.min_rate) * rest; }
 
 double Schedule::rate(int64_t step) const {
   const double at = static_cast<double>(step), warmed_up = warmup_from_ + warmup_;
@@ -79,27 +80,28 @@ double Schedule::rate(int64_t step) const {
     case ScheduleKind::inverse_sqrt:
       return std::max(options_.min_rate, peak_ * std::sqrt(warmed_up / at));
     case ScheduleKind::linear:
-      return decayed(1 - past(at));
+      return decayed(1 - decay_done(at));
     case ScheduleKind::cosine:
-      return decayed((1 + std::cos(std::numbers::pi * past(at))) / 2);
+      return decayed((1 + std::cos(std::numbers::pi * decay_done(at))) / 2);
     case ScheduleKind::constant:
       return peak_;
     case ScheduleKind::polynomial:
     case ScheduleKind::wsd:
-      return decayed(std::pow(1 - past(at), options_.power));
+      return decayed(std::pow(1 - decay_done(at), options_.power));
     case ScheduleKind::plateau:
       return std::max(options_.min_rate, peak_ * plateau_scale_);
   }
   throw_unknown("schedule", options_.kind);
 }
 
-bool Schedule::took_validation(bool better, TrainingState& state) const {
+bool Schedule::record_validation(bool better, TrainingState& state) const {
   if (options_.kind != ScheduleKind::plateau || static_cast<double>(state.update) < warmup_from_ + warmup_)
     return false;
   state.stalled = better ? 0 : state.stalled + 1;
   if (state.stalled < options_.plateau_patience) return false;
   state.stalled = 0;
-  // Not below the floor: a run that goes on with a lower one goes on from where it is.
+  // The scale stays at least min_rate / peak: if a resumed run has a lower min_rate, the rate continues from
+  // here.
   const double scale = std::max(state.plateau_scale * options_.plateau_factor, options_.min_rate / peak_);
   if (scale >= state.plateau_scale) return false;
   state.plateau_scale = scale;

@@ -50,7 +50,7 @@ void visit_fields(Visitor& v, State& s) {
 
 template <class Visitor, class History>
 void visit_history(Visitor& v, History& h) {
-  v.field("looked", h.looked);
+  v.field("looked", h.last_check);
   v.field("loss", h.loss);
   v.field("loss_weight", h.loss_weight);
   v.field("first_loss", h.first_loss);
@@ -61,7 +61,7 @@ void visit_history(Visitor& v, History& h) {
   v.field("peak_rate", h.peak_rate);
   v.field("peak", h.peak);
   v.field("best_validation", h.best_validation);
-  v.field("loss_then", h.loss_then);
+  v.field("loss_then", h.loss_at_best_validation);
   v.field("seen", h.seen);
 }
 
@@ -114,7 +114,7 @@ struct Writer {
   void field(const char* name, const std::vector<DiagnosisHistory::Seen>& value) {
     json[name] = nlohmann::json::array();
     for (const DiagnosisHistory::Seen& seen : value)
-      json[name].push_back({{"id", seen.id}, {"times", seen.times}, {"said", seen.said}});
+      json[name].push_back({{"id", seen.id}, {"times", seen.times}, {"said", seen.reported}});
   }
 };
 
@@ -141,9 +141,9 @@ struct Reader {
   }
   void field(const char* name, OptionNode& value) { value = parse_json_options(object.at(name).dump(), where); }
   void field(const char* name, std::vector<PlannedEnd>& value) {
-    read_list(name, value, [](const JsonObject& object, PlannedEnd& end) {
-      object.read("update", end.update);
-      object.read("last_update", end.last_update);
+    read_list(name, value, [](const JsonObject& item, PlannedEnd& end) {
+      item.read("update", end.update);
+      item.read("last_update", end.last_update);
     });
   }
   void field(const char* name, DiagnosisHistory& value) {
@@ -152,18 +152,18 @@ struct Reader {
     visit_history(reader, value);
   }
   void field(const char* name, std::vector<DiagnosisHistory::Seen>& value) {
-    read_list(name, value, [](const JsonObject& object, DiagnosisHistory::Seen& seen) {
-      object.read("id", seen.id);
-      object.read("times", seen.times);
-      object.read("said", seen.said);
+    read_list(name, value, [](const JsonObject& item, DiagnosisHistory::Seen& seen) {
+      item.read("id", seen.id);
+      item.read("times", seen.times);
+      item.read("said", seen.reported);
     });
   }
   void field(const char* name, std::vector<TrainingChange>& value) {
-    read_list(name, value, [](const JsonObject& object, TrainingChange& change) {
-      object.read("update", change.update);
-      object.read("what", change.what);
-      object.read("from", change.from);
-      object.read("to", change.to);
+    read_list(name, value, [](const JsonObject& item, TrainingChange& change) {
+      item.read("update", change.update);
+      item.read("what", change.what);
+      item.read("from", change.from);
+      item.read("to", change.to);
     });
   }
   template <class T>

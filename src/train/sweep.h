@@ -9,12 +9,12 @@ namespace sixfold {
 
 /// A row of the table of a sweep, `sixfold sweep`: a config that is trained with one or several seeds.
 struct SweepRow {
-  std::string name;     ///< of its run's folder
+  std::string name;     ///< the name of its run's folder
   std::string where;    ///< "table3.yaml: heads-1", for messages
   OptionNode options;   ///< the whole config, as a tree that a task can read
   std::string changes;  ///< how it differs from the sweep's base: "model.heads 1, model.d_k 64"
   std::vector<std::string> changed_keys = {};  ///< "model.heads", "model.d_k"
-  std::optional<int> seeds = {};               ///< number of trainings, if the list says so
+  std::optional<int> seeds = {};               ///< number of trainings with different seeds, if the list has it
 };
 
 /// The maximum number of trainings of a row, and of rows that a grid makes.

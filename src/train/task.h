@@ -22,7 +22,7 @@
 
 namespace sixfold {
 
-/// How training computes the loss of a batch, but for its scale.
+/// The options of the loss in training, except its scale.
 inline ops::LossOptions loss_options(const TrainingOptions& options) {
   return {.label_smoothing = options.label_smoothing,
           .r_drop = options.r_drop,
@@ -45,37 +45,38 @@ struct SampleAttention {
   std::vector<float> weights;               ///< [target, source], means of the heads
 };
 
-/// A sample of the validation data, and what the model makes of it, for people to look at.
+/// A sample of the validation data with the output of the model, to be shown to users.
 struct ValidationSample {
   std::string input, output, reference;
   std::optional<SampleAttention> attention;
 };
 
-/// What the outputs of a validation have in common.
+/// Statistics of the outputs of a validation, which diagnoses (train/diagnosis.h) use.
 class OutputFacts {
  public:
   /// `is_endless`: the output ends in a repetition, or has no end token.
   void add(const std::vector<int32_t>& source, const std::vector<int32_t>& output, bool is_endless);
 
   int64_t outputs = 0, endless = 0;
-  /// The outputs for other sources than the first one, and those of them that are the first one's output.
+  /// `others`: number of outputs for sources that differ from the first source. `same`: number of these that
+  /// are equal to the output for the first source.
   int64_t others = 0, same = 0;
 
  private:
   std::vector<int32_t> first_source_, first_output_;
 };
 
-/// What a validation found.
+/// The result of `Task::evaluate`.
 struct Evaluation {
   Scores scores;
   std::vector<ValidationSample> samples;  ///< a few short ones, the same ones at each validation
-  OutputFacts outputs;                    ///< of the outputs that the task decoded; none: it decodes none
+  OutputFacts outputs;                    ///< statistics of the decoded outputs, if the task decodes any
 };
 
-/// What an evaluation uses.
+/// The settings and resources of an evaluation.
 struct EvaluationRun {
   int64_t part_tokens = 0;                  ///< maximum number of tokens to process at a time; 0: no limit
-  std::shared_ptr<Arena> arena;             ///< of its buffers
+  std::shared_ptr<Arena> arena;             ///< memory of its buffers
   Processes& processes = Processes::one();  ///< they share the work, and all get the result
 };
 
@@ -113,10 +114,10 @@ class Task {
   /// Returns the number of bytes that `evaluate` needs besides the arena, for the memory forecast.
   virtual int64_t score_bytes(int64_t /*part_tokens*/) const { return 0; }
 
-  /// Measures a finished model, and sets what its config says of it: generation settings and settings of the
-  /// task. `model` has the weights of the result. Called by the root process alone.
+  /// Tunes settings of a finished model by measurements: sets generation settings and settings of the task in
+  /// the config of `model`, which has the weights of the result. Called by the root process alone.
   virtual void measure(Transformer& /*model*/) const {}
-  /// Returns about how many tokens training processes while `measure` takes its time, for the plan of a run.
+  /// Returns an estimate of the time of `measure`: the number of tokens that training processes in this time.
   virtual int64_t measure_tokens() const { return 0; }
 
   /// Writes the files of a model besides config and weights, such as tokenizers, into a model folder.
@@ -130,7 +131,7 @@ class Task {
 enum class OnResume {
   takes_effect,  ///< the new value applies from the next update on; the change is logged and recorded
   ignored,       ///< the key does not influence the results
-  input_file,    ///< Names input files: they may be renamed, but neither added nor left out.
+  input_file,    ///< the value names input files: they may be renamed, but neither added nor left out
   refused,       ///< another value would make it a different run
 };
 
@@ -149,9 +150,9 @@ struct TaskStart {
   const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
 };
 
-/// What a look at the data before a run is to know.
+/// The parameters of `TaskConfig::check`.
 struct CheckRequest {
-  std::string folder = ".";                ///< where the run will be written, or a folder above
+  std::string folder = ".";                ///< the folder in which the run will be written, or a parent of it
   const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
 };
 
@@ -174,8 +175,8 @@ class TaskConfig {
   /// Returns warnings about settings that have no effect together with others, one sentence each.
   virtual std::vector<std::string> advice() const { return {}; }
 
-  /// Looks at the data and the settings before a run, for seconds. Returns what a person should look at. Throws
-  /// an input error if the data can't be read.
+  /// Checks the data and the settings before a run, in a few seconds. Returns findings for the user. Throws an
+  /// input error if the data can't be read.
   virtual std::vector<Finding> check(const CheckRequest& /*request*/) const { return {}; }
 
   /// Whether the task stores a file of this name in its subfolder of the run's folder.

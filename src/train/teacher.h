@@ -8,7 +8,7 @@
 
 namespace sixfold {
 
-/// Throws an input error that names a sample if the teacher has no positions for it.
+/// Throws an input error that names a sample if it is longer than the teacher's maximum length.
 void require_teacher_reads(const TeacherOptions& options, const Dataset& data);
 
 /// The finished model that a run's model learns from besides its data (`TeacherOptions`). For one thread at a
@@ -19,11 +19,11 @@ class TeacherModel {
   /// the `student` predicts, or reads other tokens.
   static std::optional<TeacherModel> load(const TeacherOptions& options, const ModelConfig& student,
                                           const std::shared_ptr<Backend>& backend, DType dtype);
-  /// The same without its weights, on a backend that only counts memory.
+  /// The same with a model without weights, on a backend that only counts memory.
   static std::optional<TeacherModel> without_weights(const TeacherOptions& options, const ModelConfig& student,
                                                      const std::shared_ptr<Backend>& backend);
 
-  /// What it says of a part of a batch. `context` must not record, and must outlive the result.
+  /// The teacher's predictions for a part of a batch. `context` must not record, and must outlive the result.
   ops::Teacher of(const Batch& part, Context& context) const;
 
  private:

@@ -28,10 +28,10 @@ double time_of_change(const std::string& path) {
 double seconds_of(const LogEntry& entry, double before) {
   for (const auto& [name, value] : entry.values)
     if (name == "seconds") return value;
-  return before;  // a validation has the time of the progress before it
+  return before;  // the entry of a validation has no time: it has that of the entry before it
 }
 
-/// The tag of a value; empty: it is none that changes with the training.
+/// The tag of a value; empty for values that TensorBoard does not show.
 std::string tag_of(const std::string& name) {
   constexpr std::string_view validation = "validation ";
   if (name == "seconds" || name == "seconds_left" || name == "last_update") return {};
@@ -58,7 +58,8 @@ void add_samples(const LogEntry& entry, double time, EventFile& events) {
       events.add_text("samples/" + std::to_string(++number), entry.update, time, markdown_of(sample));
 }
 
-/// Whether a file of an output folder is an event file of ours, or what is left of one whose writer was killed.
+/// Whether a file of an output folder is an event file of Sixfold, or an incomplete one whose writer was
+/// killed.
 bool is_our_file(const fs::directory_entry& entry) {
   if (entry.is_symlink() || !entry.is_regular_file()) return false;
   const std::string name = entry.path().filename().string();

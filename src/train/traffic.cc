@@ -10,7 +10,7 @@ Traffic::Traffic(const Processes& processes, int64_t update)
       bytes_(processes.bytes_sent()),
       waited_(processes.seconds_waited()) {}
 
-std::string Traffic::text(int64_t update) const {
+std::string Traffic::summary(int64_t update) const {
   if (processes_.size() == 1 || update <= update_) return "";
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin_;
   return fmt::format(

@@ -6,14 +6,15 @@
 
 namespace sixfold {
 
-/// What a process of a training run sends, and how long it waits for others, from the construction of this
-/// object on.
+/// Measures how much a process of a training run sends, and how long it waits for others, since the
+/// construction of this object.
 class Traffic {
  public:
-  /// `update`: the number of updates so far.
+  /// `update`: number of updates done.
   Traffic(const Processes& processes, int64_t update);
-  /// For a person, about the updates since; empty if there are none, or only one process.
-  std::string text(int64_t update) const;
+  /// A human-readable summary of the updates since then, up to `update`; empty if there are none, or if there
+  /// is only one process.
+  std::string summary(int64_t update) const;
 
  private:
   const Processes& processes_;

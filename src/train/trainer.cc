@@ -48,7 +48,7 @@ class Trainer {
   void save_options() const;
   std::unique_ptr<const RunFolder> open_folder() const;
   std::unique_ptr<const Task> open_task();
-  void settle_precision(const ModelConfig& config);
+  void choose_precision(const ModelConfig& config);
   int64_t choose_parts(const Task& task);
   void begin();
   void resume();
@@ -58,16 +58,16 @@ class Trainer {
   RepeatUpdate repeat_update() const;
   double learning_rate() const;
   Schedule schedule() const;
-  void account(const StepResult& step, const Update& batches, double rate);
-  void say(const std::vector<Finding>& findings);
-  void tell(const std::optional<PlannedEnd>& change);
+  void count_update(const StepResult& step, const Update& batches, double rate);
+  void report_diagnoses(const std::vector<Finding>& findings);
+  void report_plan(const std::optional<PlannedEnd>& change);
   double now() const {
     if (request_.clock) return request_.clock();
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
   bool stop_requested() const { return processes_.any(request_.stop && request_.stop->load() != 0); }
-  /// Returns the seconds since the last call.
-  double pass_time() {
+  /// Updates `TrainingState::seconds`. Returns the seconds since the last call.
+  double update_seconds() {
     const double before = state_.seconds;
     return (state_.seconds = processes_.from_root(now() - began_)) - before;
   }
@@ -101,7 +101,7 @@ class Trainer {
   std::optional<Recovery> recovery_;
   Diagnoses diagnoses_{state_.diagnosis, !options_.start.model.empty(), rate_is_step(options_.optimizer)};
   Batcher::Position before_;  ///< position at which the current batch began
-  double began_ = 0;          ///< time at which the run would have started if it had never been stopped
+  double began_ = 0;          ///< now - `TrainingState::seconds`: the start of a run that was never interrupted
 };
 
 /// The training loop.
@@ -116,29 +116,30 @@ TrainOutcome Trainer::run() {
                                options_.train.layer_drop};
     const StepResult step = replica_.gradients(batches, seeds);
     state_.sums.waited += stream_->seconds_waited() - waited;
-    const Verdict verdict = judge(step, options_, state_);
-    if (verdict != Verdict::sound && recovery_->go_back(verdict, step, repeat_update(), seeds, state_)) {
-      tell(plan_.went_back(state_));
-      continue;  // the events of that update are done already
+    const Verdict verdict = check_step(step, options_, state_);
+    if (verdict != Verdict::sound && recovery_->roll_back(verdict, step, repeat_update(), seeds, state_)) {
+      report_plan(plan_.record_rollback(state_));
+      continue;  // what follows was already done after the update to which the run returned
     }
     const double rate = learning_rate();
     replica_.update(state_.update + 1, rate, step.gradient_norm);
-    account(step, batches, rate);
+    count_update(step, batches, rate);
     progress_->update(state_, rate);
-    if (calendar_.line(state_)) {
-      progress_->line(state_, rate);
+    if (calendar_.should_log(state_)) {
+      progress_->write_line(state_, rate);
       if (diagnoses_.due(state_.update))
-        say(diagnoses_.look(state_.update, replica_.optimizer(), step.gradient_squares));
-      // Of this batch and of those before: a single one may be far off, and so may the beginning.
+        report_diagnoses(diagnoses_.check_training(state_.update, replica_.optimizer(), step.gradient_squares));
+      // The lower one of the loss of this batch and the running mean: either alone may be an outlier.
       if (state_.update >= options_.log.every_updates || calendar_.finished(state_))
-        require_learning(std::min(step.loss, state_.loss_ema), replica_.model().config(), state_.update,
-                         models_.newest(), options_.teacher.model.empty() ? 1 : 1 + options_.teacher.weight);
+        require_not_diverged(std::min(step.loss, state_.loss_ema), replica_.model().config(), state_.update,
+                             models_.newest(),
+                             options_.teacher.model.empty() ? 1 : 1 + options_.teacher.weight);
       state_.sums = {};
     }
-    if (calendar_.validation(state_, before_)) validate();
-    if (calendar_.checkpoint(state_)) save();
+    if (calendar_.should_validate(state_, before_)) validate();
+    if (calendar_.should_save(state_)) save();
   }
-  if (const std::string text = traffic.text(state_.update); !text.empty()) progress_->say(text);
+  if (const std::string text = traffic.summary(state_.update); !text.empty()) progress_->print(text);
   if (state_.update > 0) {
     state_.interrupted = !calendar_.finished(state_);
     save();
@@ -153,7 +154,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       request_(request),
       options_(config.training()),
       processes_(processes_of(request)),
-      open_folder_(processes_.one_after_the_other([&] { return open_folder(); })),
+      open_folder_(processes_.run_root_first([&] { return open_folder(); })),
       threads_(usable_threads(options_.train.threads, "train.threads", available_threads(processes_))),
       checkpoints_(folder_.path(), std::max(options_.checkpoint.keep_last, options_.train.average_last)),
       resumed_from_(checkpoint_to_resume(config, folder_, checkpoints_, request.resume, processes_)),
@@ -169,7 +170,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
       models_(folder_, checkpoints_, options_, *task_, replica_, resumed_from_) {
   resumed_from_.empty() ? begin() : resume();
   if (processes_.size() > 1) check_agreement(processes_, {{"model", hash_of_weights(replica_.model())}});
-  plan_.begin(state_, start_.stops_changed, folder_.log());
+  plan_.begin(state_, start_.limits_changed, folder_.log());
   for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
   for (const std::string& advice : config_.advice()) log_warning("{}", advice);
   const ModelConfig& model = task_->model_config();
@@ -179,7 +180,7 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
   stream_ = stream_of(batcher_);
   progress_.emplace(processes_.is_root() ? folder_.log() : "", state_, request_.entry);
   for (const PlannedEnd& end : state_.plan)
-    if (end.update > state_.update) tell(end);
+    if (end.update > state_.update) report_plan(end);
   recovery_.emplace(options_, *task_, replica_, models_, *progress_, folder_.diverged());
   save_options();  // nothing after this can reject the run
   log_info(
@@ -199,8 +200,8 @@ TrainingState Trainer::first_state() {
   return state;
 }
 
-/// train.precision auto: the processor of the root and the size of the model decide.
-void Trainer::settle_precision(const ModelConfig& config) {
+/// With train.precision auto, the processor of the root and the width of the model decide.
+void Trainer::choose_precision(const ModelConfig& config) {
   if (state_.precision == Precision::automatic) {
     const bool bf16 =
         processes_.is_root() && chosen_precision(state_.precision, config.d_model) == Precision::bf16;
@@ -240,20 +241,20 @@ std::unique_ptr<const Task> Trainer::open_task() {
                   .threads = threads_,
                   .stop = request_.stop};
   if (!resumed_from_.empty()) start.resumed = {state_.training_data, state_.validation_data};
-  std::unique_ptr<const Task> task = processes_.one_after_the_other([&] { return config_.open(start); });
+  std::unique_ptr<const Task> task = processes_.run_root_first([&] { return config_.open(start); });
   check_agreement(processes_,
                   {{"training data", task->training_data().hash()},
                    {"validation data", task->validation_data() ? task->validation_data()->hash() : ""}});
   check_validation(*task, options_);
   require_teacher_reads(options_.teacher, task->training_data());
   if (task->validation_data()) state_.best_by = options_.best_by;
-  settle_precision(task->model_config());
+  choose_precision(task->model_config());
   state_.part_tokens = choose_parts(*task);
   return task;
 }
 
-/// Those of a new run are as its options and the model to start from say, and those of a resumed run as it
-/// began.
+/// The adapters of a new run follow from its options and the model to start from. Those of a resumed run are
+/// unchanged.
 AdapterConfig Trainer::adapters() const {
   const std::string& base = options_.start.model;
   AdapterConfig adapters = resumed_from_.empty() ? adapters_of(options_.start) : load_adapters(resumed_from_);
@@ -262,31 +263,31 @@ AdapterConfig Trainer::adapters() const {
     adapters.trained = task_->new_weights(base);
     adapters.base_checksum = base_checksum(base);
   } else if (!options_.start.lora_merge) {
-    require_base(base, adapters.base_checksum);  // before the training whose end needs it
+    require_base(base, adapters.base_checksum);  // now, since the end of the training needs it
   }
   return adapters;
 }
 
-/// A run keeps its part size, because another one would change the bits of the results. With batch norm, which
-/// normalizes over a part, it would change more than bits, so that even --fit does not make the parts smaller.
+/// A resumed run keeps its part size, because another one would change the bits of the results. Batch norm
+/// normalizes over a part, so that another size would train another model; then even --fit does not change it.
 int64_t Trainer::choose_parts(const Task& task) {
   const bool resumed = !resumed_from_.empty();
-  const int64_t asked =
+  const int64_t requested =
       resumed && !start_.parts_changed ? state_.part_tokens : options_.data.micro_batch_tokens;
   const bool kept = resumed && !start_.parts_changed && task.model_config().norm == Norm::batch;
-  const FittingParts fitting =
-      fitting_parts(task, options_, asked, available_memory() / processes_.local_size(), request_.fit && !kept,
-                    {.shards = static_cast<int>(state_.shards), .processes = processes_.size()});
+  const FittingParts fitting = fitting_parts(
+      task, options_, requested, available_memory() / processes_.local_size(), request_.fit && !kept,
+      {.shards = static_cast<int>(state_.shards), .processes = processes_.size()});
   operations_per_token_ = fitting.forecast.operations_per_token;
   // 0 means whole batches.
   int64_t parts = fitting.tokens;
-  const auto own = static_cast<double>(parts);
-  for (const std::vector<double>& other : processes_.gather_numbers({&own, 1}))
+  const auto own_parts = static_cast<double>(parts);
+  for (const std::vector<double>& other : processes_.gather_numbers({&own_parts, 1}))
     if (other.at(0) > 0 && (parts == 0 || other[0] < static_cast<double>(parts)))
       parts = static_cast<int64_t>(other[0]);
-  if (resumed && parts != asked)
+  if (resumed && parts != requested)
     state_.changes.push_back(
-        {state_.update, "tokens of a part of a batch", std::to_string(asked), std::to_string(parts)});
+        {state_.update, "tokens of a part of a batch", std::to_string(requested), std::to_string(parts)});
   return parts;
 }
 
@@ -349,7 +350,7 @@ RepeatUpdate Trainer::repeat_update() const {
 }
 
 /// Adds an update to the state's sums and counts.
-void Trainer::account(const StepResult& step, const Update& batches, double rate) {
+void Trainer::count_update(const StepResult& step, const Update& batches, double rate) {
   track_loss(step, state_);
   state_.sums.loss += step.loss_sum;
   state_.sums.loss_weight += batches.loss_weight();
@@ -358,16 +359,17 @@ void Trainer::account(const StepResult& step, const Update& batches, double rate
     state_.operations += operations_per_token_ * static_cast<double>(batches.tokens());
   state_.sums.gradient_norm = step.gradient_norm;
   ++state_.update;
-  const double seconds = pass_time();
-  diagnoses_.took_update(state_.update, step.loss_sum, batches.loss_weight(), rate, batches.tokens(), seconds);
-  tell(plan_.took_update(state_, seconds));
+  const double seconds = update_seconds();
+  diagnoses_.record_update(state_.update, step.loss_sum, batches.loss_weight(), rate, batches.tokens(),
+                           seconds);
+  report_plan(plan_.record_update(state_, seconds));
 }
 
-void Trainer::say(const std::vector<Finding>& findings) {
+void Trainer::report_diagnoses(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) progress_->diagnosis(state_, finding);
 }
 
-void Trainer::tell(const std::optional<PlannedEnd>& change) {
+void Trainer::report_plan(const std::optional<PlannedEnd>& change) {
   if (!change) return;
   const double minutes = options_.train.minutes;
   progress_->plan(*change, minutes > 0 ? fmt::format("by the time that updates take, {} minutes", minutes)
@@ -377,16 +379,16 @@ void Trainer::tell(const std::optional<PlannedEnd>& change) {
 void Trainer::validate() {
   if (!task_->validation_data()) return;
   const double before = state_.seconds;
-  const EvaluationRun how{
+  const EvaluationRun evaluation_run{
       .part_tokens = state_.part_tokens, .arena = replica_.arena(), .processes = processes_};
   std::optional<double> trained_loss;
   if (replica_.optimizer().has_average())
-    trained_loss = first_batch_loss(*task_, replica_.model(), options_.data, how);
+    trained_loss = first_batch_loss(*task_, replica_.model(), options_.data, evaluation_run);
   replica_.optimizer().swap_average();
-  const Validation evaluation = validate_model(*task_, replica_.model(), options_.data, how);
+  const Validation evaluation = validate_model(*task_, replica_.model(), options_.data, evaluation_run);
   replica_.optimizer().swap_average();
-  require_learning(evaluation.scores.at("loss").value, replica_.model().config(), state_.update,
-                   models_.newest());
+  require_not_diverged(evaluation.scores.at("loss").value, replica_.model().config(), state_.update,
+                       models_.newest());
   const Score& score = evaluation.scores.at(options_.best_by);
   const bool better = is_better(score, state_.best);
   if (better) {
@@ -397,30 +399,30 @@ void Trainer::validate() {
     ++state_.without_better;
   }
   progress_->validation(state_, evaluation, better);
-  if (schedule().took_validation(better, state_))
-    progress_->say(fmt::format("validation has stalled: the learning rate is {:.2e} now", learning_rate()));
-  say(diagnoses_.look(state_.update, {evaluation, trained_loss}));
+  if (schedule().record_validation(better, state_))
+    progress_->print(fmt::format("validation has stalled: the learning rate is {:.2e} now", learning_rate()));
+  report_diagnoses(diagnoses_.check_validation(state_.update, {evaluation, trained_loss}));
   if (better && options_.checkpoint.keep_best) {
     // If the run were killed now, a best model without a checkpoint would be all that is left of it.
-    if (models_.newest_due().empty()) save();
+    if (models_.newest_scheduled().empty()) save();
     models_.save_best(state_);
   }
-  pass_time();
-  plan_.took_validation(state_.seconds - before);
+  update_seconds();
+  plan_.record_validation(state_.seconds - before);
 }
 
 void Trainer::save() {
-  if (models_.has_due_checkpoint(state_)) return;
+  if (models_.has_scheduled_checkpoint(state_)) return;
   progress_->flush_log();  // a checkpoint stores the length of the log
   state_.log_bytes = progress_->log_bytes();
   models_.save_checkpoint(state_);
-  calendar_.note_checkpoint(state_);
-  plan_.took_checkpoint(pass_time());
+  calendar_.record_checkpoint(state_);
+  plan_.record_checkpoint(update_seconds());
 }
 
 std::string Trainer::build_model() {
   const std::string which = models_.save_result(state_);
-  if (!which.empty()) progress_->say("model: " + which);
+  if (!which.empty()) progress_->print("model: " + which);
   return folder_.model();
 }
 
@@ -430,7 +432,7 @@ TrainOutcome train(const TaskConfig& config, const TrainRequest& request) try {
   require(!request.run.empty(), "the name of the run's folder is empty");
   validate(config.training());
   Processes& processes = processes_of(request);
-  if (processes.size() > 1)  // first: what the processes do together depends on the config
+  if (processes.size() > 1)  // first, since the collective calls depend on the config
     check_agreement(processes, {{"program", hash_of_program()},
                                 {"processor", make_backend()->name()},
                                 {"config", to_json(config.options())}});

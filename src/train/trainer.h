@@ -31,7 +31,8 @@ struct TrainRequest {
   Processes* processes = nullptr;
   /// Returns the time in seconds, for speeds and `train.minutes`. Null: a steady clock of the machine.
   std::function<double()> clock = nullptr;
-  /// Learns of progress, validations with their samples, and what else is logged; of the root process alone.
+  /// Receives all entries of train.jsonl: progress, validations with their samples, and others. Called only in
+  /// the root process.
   LogEntryReceiver entry = nullptr;
 };
 

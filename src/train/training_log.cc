@@ -33,8 +33,8 @@ void add_entry(const LogEntry& entry, Curves& curves) {
 LogEntry entry_of(const nlohmann::json& line, const std::string& place) {
   require(line.is_object() && line.contains("update"), "{}: not a line of a training log; it has no update",
           place);
-  constexpr int64_t most_updates = 1'000'000'000'000'000;
-  LogEntry entry{.update = whole_number(line["update"], place + ": update", 0, most_updates)};
+  constexpr int64_t max_update = 1'000'000'000'000'000;
+  LogEntry entry{.update = whole_number(line["update"], place + ": update", 0, max_update)};
   const auto add = [&](const std::string& name, const nlohmann::json& value) {
     if (value.is_number()) entry.values.emplace_back(name, value.get<double>());
     if (value.is_null()) entry.values.emplace_back(name, std::numeric_limits<double>::quiet_NaN());

@@ -12,10 +12,10 @@ namespace sixfold {
 struct LogEntry {
   int64_t update = 0;
   /// "loss", "learning_rate", "gradient_norm", "tokens_per_second", "memory_mb", "seconds", "seconds_left",
-  /// "last_update" (at which the run ends; 0: not known yet), "validation loss", "validation bleu", ... What is
-  /// not finite, the log has as null, and this as NaN.
+  /// "last_update" (at which the run ends; 0: not known yet), "validation loss", "validation bleu", ... Values
+  /// that are not finite are null in the log, and NaN here.
   std::vector<std::pair<std::string, double>> values;
-  std::string diagnosis, text;  ///< the id of a diagnosis (train/diagnosis.h) and what it says; empty: none
+  std::string diagnosis, text;  ///< the id and the text of a diagnosis (train/diagnosis.h); empty: none
   std::string samples;          ///< of a validation: a JSON array (`ValidationSample`); empty: none
 };
 
@@ -29,10 +29,10 @@ std::string read_training_log(const std::string& path, const std::function<void(
 
 /// The last part of the path of a run's folder, or of the folder of its train.jsonl.
 std::string name_of_run(const std::string& path);
-/// The names of runs; where two have the same, their whole paths.
+/// The names of runs; if several have the same name, their whole paths.
 std::vector<std::string> names_of_runs(const std::vector<std::string>& paths);
-/// The runs in the folders of sweeps, by name, in place of these folders; other paths stay. A run that has no
-/// log yet is left out. Throws an input error for a sweep of which no run has one.
+/// Replaces the folders of sweeps by those of their runs, sorted by name; other paths stay. Runs without a log
+/// are left out. Throws an input error for a sweep of which no run has a log.
 std::vector<std::string> with_runs_of_sweeps(const std::vector<std::string>& paths);
 
 /// The values of a quantity over the updates of a run.
@@ -41,8 +41,8 @@ struct LoggedCurve {
 };
 
 /// Returns the curves of a run's train.jsonl by name: "loss", "learning_rate", "gradient_norm", "validation
-/// loss", "validation bleu", ... Logs the warning of
-/// the function above, and throws like it.
+/// loss", "validation bleu", ... Logs the warning that the other `read_training_log` returns, and throws as
+/// that does.
 std::map<std::string, LoggedCurve> read_training_log(const std::string& path);
 
 }  // namespace sixfold

@@ -17,11 +17,11 @@ double loss_of(const Task& task, const Transformer& model, const Batch& batch, c
   return task.loss(model, batch, {}, context).item(*model.backend());
 }
 
-/// The weight of each label in some batches.
+/// The sum of the weights of each label in the batches that are added.
 class LabelCounts {
  public:
   void add(const Batch& batch) {
-    if (!batch.choices.empty()) return;  // its labels are places
+    if (!batch.choices.empty()) return;  // its labels are positions in the input
     for (size_t i = 0; i < batch.labels.size(); ++i) {
       if (batch.labels[i] < 0) continue;
       const auto label = static_cast<size_t>(batch.labels[i]);
@@ -45,17 +45,17 @@ void add_loss(const Task& task, const Transformer& model, int64_t batch_tokens, 
               Validation& validation) {
   Batcher batcher(*task.validation_data(), {.batch_tokens = batch_tokens, .shuffle = false});
   double loss_weight = 0, first_weight = 0;
-  std::vector<double> own;
+  std::vector<double> own_losses;
   LabelCounts labels;
   for (int turn = 0; batcher.position().epoch == 0; turn = (turn + 1) % run.processes.size()) {
     const Batch batch = batcher.next();
     if (loss_weight == 0) first_weight = batch.loss_weight();
     loss_weight += batch.loss_weight();
     labels.add(batch);
-    if (turn == run.processes.rank()) own.push_back(loss_of(task, model, batch, run));
+    if (turn == run.processes.rank()) own_losses.push_back(loss_of(task, model, batch, run));
   }
   // Added in the order of the batches, whatever the number of processes.
-  const std::vector<std::vector<double>> all = run.processes.gather_numbers(own);
+  const std::vector<std::vector<double>> all = run.processes.gather_numbers(own_losses);
   double loss = 0;
   for (size_t i = 0; i < all.front().size(); ++i)
     for (const std::vector<double>& losses : all)
@@ -89,7 +89,7 @@ class CrossAttentionEntropy final : public AttentionObserver {
       seen_ = true;
     }
   }
-  /// 0 if all sources have one token.
+  /// The lowest mean entropy of a head; 0 if all sources have one token.
   double lowest() const { return lowest_; }
 
  private:
@@ -107,11 +107,11 @@ class CrossAttentionEntropy final : public AttentionObserver {
 
 std::optional<SourceUse> source_use(const Task& task, const Transformer& model, int64_t batch_tokens,
                                     const EvaluationRun& run) {
-  constexpr int most_samples = 16;
-  constexpr int64_t most_tokens = 1024;
+  constexpr int max_samples = 16;
+  constexpr int64_t max_tokens = 1024;
   Batcher batcher(
       *task.validation_data(),
-      {.batch_tokens = std::min(batch_tokens, most_tokens), .max_samples = most_samples, .shuffle = false});
+      {.batch_tokens = std::min(batch_tokens, max_tokens), .max_samples = max_samples, .shuffle = false});
   const Batch batch = batcher.next();
   if (batch.source.rows.sequences() < 2 || batch.target.rows.sequences() < 2) return {};
   Batch exchanged = batch;

@@ -3,22 +3,23 @@
 
 namespace sixfold {
 
-/// How much a decoder makes of what its encoder read.
+/// How much a decoder uses its source.
 struct SourceUse {
   /// By how much the mean loss of a label grows if a sample has the source of another one.
   double gain = 0;
-  /// The entropy of cross-attention, as a share of that of even weights; the mean over the target tokens, of
-  /// the head of all layers that has the lowest.
+  /// The mean entropy of the cross-attention of a target token, as a share of the entropy of uniform weights.
+  /// It is that of the head with the lowest value in all layers.
   double entropy = 1;
 };
 
-/// What a validation found, with what the trainer saw for diagnoses (train/diagnosis.h).
+/// The result of a validation, with observations of the trainer for diagnoses (train/diagnosis.h).
 struct Validation : Evaluation {
-  /// Of the labels: the loss of a model that knows only how frequent each is. 0: labels are places.
+  /// The entropy of the distribution of labels: the loss of a model that knows only how frequent each label is.
+  /// 0: the labels are positions in the input.
   double label_entropy = 0;
   double first_loss = 0;  ///< mean loss of a label of the first batch
-  std::optional<SourceUse>
-      source;  ///< of some samples; none: there is no encoder, no decoder or no other source
+  /// Measured on some samples; none: the model lacks an encoder or a decoder, or all sources are equal.
+  std::optional<SourceUse> source;
 };
 
 /// Throws an input error unless the settings of validation fit the task.

@@ -23,26 +23,27 @@ WeightExchange::WeightExchange(Processes& processes, ShardTree tree, std::shared
       division_(division(weights, processes.size(), whole)) {
   require(processes.size() == 1 || backend_->is_host(), "several processes train in host memory only");
   if (processes.size() > 1)
-    own_ = division_.parts_of(processes.rank());
+    own_parts_ = division_.parts_of(processes.rank());
   else
-    for (size_t i = 0; i < weights.size(); ++i) own_.push_back({i, 0, weights[i].tensor.size()});
+    for (size_t i = 0; i < weights.size(); ++i) own_parts_.push_back({i, 0, weights[i].tensor.size()});
 }
 
-int64_t WeightExchange::most_bytes(int processes, bool whole) {
+int64_t WeightExchange::max_bytes(int processes, bool whole) {
   constexpr int64_t bucket = WeightDivision::bucket_elements * int64_t{sizeof(float)};
   if (processes == 1) return 0;
-  // Sent and received: the owner of a whole bucket receives it from each of the others.
-  return (whole ? processes : 2) * static_cast<int64_t>(most_under_way) * bucket;
+  // Sent and received buckets. With whole weights, one process may own a bucket, and receives it from all
+  // others.
+  return (whole ? processes : 2) * static_cast<int64_t>(max_in_flight) * bucket;
 }
 
 std::vector<WeightPart> WeightExchange::parts_of(int process) const {
-  return process == processes_.rank() ? own_ : division_.parts_of(process);
+  return process == processes_.rank() ? own_parts_ : division_.parts_of(process);
 }
 
 void WeightExchange::start(std::vector<Tensor> tensors) {
   tensors_.clear();
   for (Tensor& tensor : tensors) tensors_.push_back(std::make_shared<const Tensor>(std::move(tensor)));
-  traffic_.assign(division_.buckets().size(), {});
+  messages_.assign(division_.buckets().size(), {});
   received_ = sent_ = added_ = released_ = 0;
   complete_from_ = tensors_.size();
 }
@@ -67,54 +68,55 @@ void WeightExchange::advance() {
 /// Adds the buckets that have arrived. Returns whether there were any, so that others can be received.
 bool WeightExchange::add_arrived() {
   const size_t before = added_;
-  while (added_ < std::min(sent_, received_) && has_arrived(added_)) add_up(added_++);
+  while (added_ < std::min(sent_, received_) && has_arrived(added_)) reduce_bucket(added_++);
   return added_ > before;
 }
 
 void WeightExchange::start_messages() {
   const auto& buckets = division_.buckets();
-  for (; received_ < buckets.size() && received_ - added_ < most_under_way; ++received_)
-    for_others([&](int from) { receive_gradients(buckets[received_], traffic_[received_], from); });
+  for (; received_ < buckets.size() && received_ - added_ < max_in_flight; ++received_)
+    for_others([&](int from) { receive_gradients(buckets[received_], messages_[received_], from); });
   while (release_sent(false)) {
   }
-  for (; sent_ < buckets.size() && sent_ - released_ < most_under_way &&
+  for (; sent_ < buckets.size() && sent_ - released_ < max_in_flight &&
          buckets[sent_].first_weight >= complete_from_;
        ++sent_)
     for_others(
-        [&](int to) { send(buckets[sent_].parts[static_cast<size_t>(to)], to, wire_, traffic_[sent_]); });
+        [&](int to) { send(buckets[sent_].parts[static_cast<size_t>(to)], to, wire_, messages_[sent_]); });
 }
 
 /// Receives the gradients of the parts that this process owns, one after the other in a buffer.
-void WeightExchange::receive_gradients(const Bucket& bucket, Traffic& traffic, int from) {
+void WeightExchange::receive_gradients(const Bucket& bucket, BucketMessages& messages, int from) {
   const auto& parts = bucket.parts[static_cast<size_t>(processes_.rank())];
   if (parts.empty()) return;
-  // Room for the numbers in fp32, which those in bf16 become.
-  Receipt receipt{
+  // The buffer has room for fp32 numbers, to which bf16 numbers are expanded in place.
+  Incoming incoming{
       from, take_buffer(static_cast<size_t>(bucket.elements(processes_.rank())) * size_of(dtype_)), {}};
-  std::byte* next = receipt.buffer.get();
+  std::byte* next = incoming.buffer.get();
   for (const WeightPart& part : parts) {
     const size_t bytes = bytes_of(part, wire_);
-    receipt.messages.push_back(processes_.receive(from, Processes::Buffer(receipt.buffer, next), bytes));
+    incoming.messages.push_back(processes_.receive(from, Processes::Buffer(incoming.buffer, next), bytes));
     next += bytes;
   }
-  traffic.incoming.push_back(std::move(receipt));
+  messages.incoming.push_back(std::move(incoming));
 }
 
-/// Sends parts to a process, from where they are unless they have to be rounded.
-void WeightExchange::send(const std::vector<WeightPart>& parts, int to, WireType wire, Traffic& traffic) {
+/// Sends parts to a process, without a copy unless they have to be rounded.
+void WeightExchange::send(const std::vector<WeightPart>& parts, int to, WireType wire,
+                          BucketMessages& messages) {
   for (const WeightPart& part : parts) {
     Processes::Buffer elements = buffer_of(part);
     if (wire == WireType::bf16) elements = rounded_to_bf16(elements.get(), part.count);
-    traffic.outgoing.push_back(processes_.send(to, std::move(elements), bytes_of(part, wire)));
+    messages.outgoing.push_back(processes_.send(to, std::move(elements), bytes_of(part, wire)));
   }
 }
 
-/// The elements of a part, which stay as long as the buffer does.
+/// The elements of a part as a buffer, which keeps their tensor alive.
 Processes::Buffer WeightExchange::buffer_of(const WeightPart& part) const {
   return {tensors_[part.weight], static_cast<std::byte*>(view_of(part).data)};
 }
 
-/// A buffer that is not used any more, or a new one.
+/// Returns a buffer that is no longer in use, or a new one.
 Processes::Buffer WeightExchange::take_buffer(size_t bytes) {
   for (auto& [buffer, size] : buffers_)
     if (buffer.use_count() == 1 && size >= bytes) return buffer;
@@ -123,8 +125,8 @@ Processes::Buffer WeightExchange::take_buffer(size_t bytes) {
 }
 
 bool WeightExchange::has_arrived(size_t bucket) {
-  return std::ranges::all_of(traffic_[bucket].incoming, [&](const Receipt& receipt) {
-    return std::ranges::all_of(receipt.messages, [&](auto message) { return processes_.done(message); });
+  return std::ranges::all_of(messages_[bucket].incoming, [&](const Incoming& incoming) {
+    return std::ranges::all_of(incoming.messages, [&](auto message) { return processes_.done(message); });
   });
 }
 
@@ -133,9 +135,9 @@ void WeightExchange::finish() {
   complete_from_ = 0;
   advance();
   while (added_ < division_.buckets().size()) {
-    // All others send this bucket without waiting for later ones.
+    // Waiting here is safe, because the other processes send this bucket before they wait for later ones.
     if (added_ < std::min(sent_, received_))
-      add_up(added_++);
+      reduce_bucket(added_++);
     else
       release_sent(true);
     advance();
@@ -145,15 +147,16 @@ void WeightExchange::finish() {
 }
 
 /// Adds the gradients of the parts that this process owns, by the tree of shards.
-void WeightExchange::add_up(size_t bucket) {
+void WeightExchange::reduce_bucket(size_t bucket) {
   const auto& parts = division_.buckets()[bucket].parts[static_cast<size_t>(processes_.rank())];
-  std::vector<std::byte*> sums(static_cast<size_t>(processes_.size()), nullptr);  ///< null: in the gradients
+  std::vector<std::byte*> sums(static_cast<size_t>(processes_.size()),
+                               nullptr);  // null: those in the gradients
   int64_t elements = 0;
   for (const WeightPart& part : parts) elements += part.count;
-  for (const Receipt& receipt : traffic_[bucket].incoming) {
-    for (const Processes::Message message : receipt.messages) processes_.wait(message);
-    if (wire_ == WireType::bf16) expand_from_bf16(receipt.buffer.get(), elements);
-    sums[static_cast<size_t>(receipt.from)] = receipt.buffer.get();
+  for (const Incoming& incoming : messages_[bucket].incoming) {
+    for (const Processes::Message message : incoming.messages) processes_.wait(message);
+    if (wire_ == WireType::bf16) expand_from_bf16(incoming.buffer.get(), elements);
+    sums[static_cast<size_t>(incoming.from)] = incoming.buffer.get();
   }
   if (parts.empty()) return;
   for (const ShardTree::Addition& addition : tree_.additions()) {
@@ -174,13 +177,13 @@ void WeightExchange::add_up(size_t bucket) {
     backend_->upload(view_of(part).data, {sums[0], bytes});
     sums[0] += bytes;
   }
-  traffic_[bucket].incoming.clear();
+  messages_[bucket].incoming.clear();
 }
 
-/// Forgets the messages of a bucket that were sent. Returns whether it did.
+/// Releases the messages of the next bucket, if they are sent. Returns whether it did.
 bool WeightExchange::release_sent(bool wait) {
   if (released_ == sent_) return false;
-  auto& messages = traffic_[released_].outgoing;
+  auto& messages = messages_[released_].outgoing;
   for (; !messages.empty(); messages.pop_back()) {
     if (!wait && !processes_.done(messages.back())) return false;
     processes_.wait(messages.back());
@@ -194,12 +197,12 @@ void WeightExchange::share(std::vector<Tensor> tensors) {
   start(std::move(tensors));
   const auto& buckets = division_.buckets();
   for (; added_ < buckets.size(); ++added_) {
-    for (; sent_ < buckets.size() && sent_ - added_ < most_under_way; ++sent_)
+    for (; sent_ < buckets.size() && sent_ - added_ < max_in_flight; ++sent_)
       for_others([&](int other) {
         const auto& parts = buckets[sent_].parts;
-        send(parts[static_cast<size_t>(processes_.rank())], other, WireType::fp32, traffic_[sent_]);
+        send(parts[static_cast<size_t>(processes_.rank())], other, WireType::fp32, messages_[sent_]);
         for (const WeightPart& part : parts[static_cast<size_t>(other)])
-          traffic_[sent_].outgoing.push_back(
+          messages_[sent_].outgoing.push_back(
               processes_.receive(other, buffer_of(part), bytes_of(part, WireType::fp32)));
       });
     release_sent(true);

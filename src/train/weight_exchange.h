@@ -15,53 +15,55 @@ namespace sixfold {
 /// their number. With one process there is nothing to do. For one thread at a time.
 class WeightExchange {
  public:
-  /// `processes` must outlive this object. `weights`: those that are trained, of one type. `whole`: each weight
-  /// has one owner.
+  /// `processes` must outlive this object. `weights`: the weights that are trained, which have one type.
+  /// `whole`: each weight has one owner.
   WeightExchange(Processes& processes, ShardTree tree, std::shared_ptr<Backend> backend,
                  const std::vector<Parameter>& weights, WireType wire, bool whole = false);
 
   Processes& processes() const { return processes_; }
   const ShardTree& tree() const { return tree_; }
-  /// Which of so many processes owns what.
+  /// The division of the weights among so many processes.
   static WeightDivision division(const std::vector<Parameter>& weights, int processes, bool whole);
-  /// The memory of the messages of one process that are under way, in bytes.
-  static int64_t most_bytes(int processes, bool whole);
-  /// The parts that this process, or another one, owns, by weight and place.
-  const std::vector<WeightPart>& own_parts() const { return own_; }
+  /// The maximum memory of the messages of one process that are in flight, in bytes.
+  static int64_t max_bytes(int processes, bool whole);
+  /// The parts that this process, or another one, owns, sorted by weight and begin.
+  const std::vector<WeightPart>& own_parts() const { return own_parts_; }
   std::vector<WeightPart> parts_of(int process) const;
 
-  /// Begins to add gradients, one for each weight, which must stay as they are from their completion to
-  /// `finish`.
+  /// Begins to add the gradients of all processes. `gradients`: one tensor for each weight, which must not
+  /// change after it is complete (`complete_from`) until `finish` returns.
   void begin(std::vector<Tensor> gradients);
-  /// The gradients of this weight and later ones are complete. Sends what can be sent, without waiting.
+  /// Tells that the gradients of this weight and of later ones are complete. Sends what can be sent, without
+  /// waiting.
   void complete_from(size_t weight);
-  /// Collective: completes all. Then the parts that this process owns hold the sums; the others hold anything.
+  /// Collective: completes the exchange. Then the parts that this process owns hold the sums; the values of
+  /// other parts are unspecified.
   void finish();
   /// Collective: copies the parts of the tensors, one for each weight, from their owners to all processes.
   void share(std::vector<Tensor> tensors);
 
  private:
   using Bucket = WeightDivision::Bucket;
-  static constexpr size_t most_under_way = 4;  ///< buckets
-  struct Receipt {
+  static constexpr size_t max_in_flight = 4;  ///< maximum number of buckets in flight
+  struct Incoming {
     int from = 0;
     Processes::Buffer buffer;
     std::vector<Processes::Message> messages;  ///< one for each part
   };
-  /// The messages of a bucket that are under way.
-  struct Traffic {
-    std::vector<Receipt> incoming;             ///< gradients, which are to be added
-    std::vector<Processes::Message> outgoing;  ///< others
+  /// The messages of a bucket that are in flight.
+  struct BucketMessages {
+    std::vector<Incoming> incoming;            ///< gradients to be added
+    std::vector<Processes::Message> outgoing;  ///< all other messages
   };
 
   void start(std::vector<Tensor> tensors);
   void advance();
   void start_messages();
-  void receive_gradients(const Bucket& bucket, Traffic& traffic, int from);
-  void send(const std::vector<WeightPart>& parts, int to, WireType wire, Traffic& traffic);
+  void receive_gradients(const Bucket& bucket, BucketMessages& messages, int from);
+  void send(const std::vector<WeightPart>& parts, int to, WireType wire, BucketMessages& messages);
   bool add_arrived();
   bool has_arrived(size_t bucket);
-  void add_up(size_t bucket);
+  void reduce_bucket(size_t bucket);
   bool release_sent(bool wait);
   size_t bytes_of(const WeightPart& part, WireType wire) const;
   Processes::Buffer buffer_of(const WeightPart& part) const;
@@ -76,14 +78,13 @@ class WeightExchange {
   DType dtype_;
   WireType wire_;
   WeightDivision division_;
-  std::vector<WeightPart> own_;
+  std::vector<WeightPart> own_parts_;
 
-  std::vector<std::shared_ptr<const Tensor>> tensors_;  ///< that are exchanged, by weight
-  std::vector<std::pair<Processes::Buffer, size_t>>
-      buffers_;  ///< of gradients that are received, and their sizes
+  std::vector<std::shared_ptr<const Tensor>> tensors_;         ///< the tensors that are exchanged, by weight
+  std::vector<std::pair<Processes::Buffer, size_t>> buffers_;  ///< for received gradients, with their sizes
   size_t complete_from_ = 0;
-  std::vector<Traffic> traffic_;                               ///< by bucket
-  size_t received_ = 0, sent_ = 0, added_ = 0, released_ = 0;  ///< buckets
+  std::vector<BucketMessages> messages_;                       ///< by bucket
+  size_t received_ = 0, sent_ = 0, added_ = 0, released_ = 0;  ///< numbers of buckets
 };
 
 }  // namespace sixfold

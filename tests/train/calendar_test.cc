@@ -26,9 +26,9 @@ class CalendarTest : public testing::Test {
 
 TEST_F(CalendarTest, CountsUpdates) {
   for (state_.update = 1; state_.update <= 60; ++state_.update) {
-    EXPECT_EQ(calendar_.line(state_), state_.update % 4 == 0 || state_.update <= 2);
-    EXPECT_EQ(calendar_.validation(state_, state_.position), state_.update % 5 == 0);
-    EXPECT_EQ(calendar_.checkpoint(state_), state_.update % 6 == 0);
+    EXPECT_EQ(calendar_.should_log(state_), state_.update % 4 == 0 || state_.update <= 2);
+    EXPECT_EQ(calendar_.should_validate(state_, state_.position), state_.update % 5 == 0);
+    EXPECT_EQ(calendar_.should_save(state_), state_.update % 6 == 0);
     EXPECT_FALSE(calendar_.finished(state_));
   }
 }
@@ -38,7 +38,7 @@ TEST_F(CalendarTest, TheFirstLinesComeEarly) {
   options_.log.every_updates = 100;
   std::vector<int64_t> lines;
   for (state_.update = 1; state_.update <= 200; ++state_.update)
-    if (calendar_.line(state_)) lines.push_back(state_.update);
+    if (calendar_.should_log(state_)) lines.push_back(state_.update);
   EXPECT_EQ(lines, (std::vector<int64_t>{1, 2, 5, 10, 20, 50, 100, 200}));
 }
 
@@ -49,8 +49,8 @@ TEST_F(CalendarTest, TheLastUpdateAndPatienceEndARun) {
   EXPECT_FALSE(calendar_.finished(state_));
   state_.update = 11;  // as where a run by minutes came to its end while that was measured
   EXPECT_TRUE(calendar_.finished(state_));
-  EXPECT_TRUE(calendar_.line(state_));
-  EXPECT_TRUE(calendar_.validation(state_, state_.position));
+  EXPECT_TRUE(calendar_.should_log(state_));
+  EXPECT_TRUE(calendar_.should_validate(state_, state_.position));
   state_.last_update = 0;
   options_.validation.patience = 3;
   state_.without_better = 2;
@@ -64,14 +64,14 @@ TEST_F(CalendarTest, EpochsAndMinutesPass) {
   options_.checkpoint = {.every_updates = 0, .every_minutes = 2};
   state_.update = 1;
   state_.position = {0, 50};
-  EXPECT_TRUE(calendar_.validation(state_, {0, 45}));
-  EXPECT_FALSE(calendar_.validation(state_, {0, 50}));
+  EXPECT_TRUE(calendar_.should_validate(state_, {0, 45}));
+  EXPECT_FALSE(calendar_.should_validate(state_, {0, 50}));
   state_.seconds = 119;
-  EXPECT_FALSE(calendar_.checkpoint(state_));
+  EXPECT_FALSE(calendar_.should_save(state_));
   state_.seconds = 120;
-  EXPECT_TRUE(calendar_.checkpoint(state_));
-  calendar_.note_checkpoint(state_);
-  EXPECT_FALSE(calendar_.checkpoint(state_));
+  EXPECT_TRUE(calendar_.should_save(state_));
+  calendar_.record_checkpoint(state_);
+  EXPECT_FALSE(calendar_.should_save(state_));
 }
 
 }  // namespace

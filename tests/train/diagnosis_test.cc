@@ -96,9 +96,9 @@ TEST(Diagnoses, ALossThatRisesAgainHasARateThatIsTooHigh) {
   o.training.rate = 1e-3, o.training.weight_size = 0.1;
   o.history.first_loss = 6, o.history.lowest_loss = 3;
   o.history.last_loss = 4;
-  EXPECT_EQ(row->see(o), "");
+  EXPECT_EQ(row->find(o), "");
   o.history.last_loss = 4.2;
-  EXPECT_EQ(row->see(o), "the training loss has risen from 3.000 to 4.200, and stays there");
+  EXPECT_EQ(row->find(o), "the training loss has risen from 3.000 to 4.200, and stays there");
 }
 
 TEST_F(DiagnosisTest, Overfitting) {
@@ -178,14 +178,14 @@ TEST(Diagnoses, WhatHasBeenSaidStaysSaidAfterARollback) {
   DiagnosisHistory now, earlier;
   now.seen = {{"a", 3, true}, {"b", 2, false}, {"c", 1, true}};
   earlier.seen = {{"a", 1, false}, {"b", 1, false}};
-  earlier.looked = 100;
+  earlier.last_check = 100;
   const DiagnosisHistory after = after_rollback(now, earlier);
-  EXPECT_EQ(after.looked, 100);
+  EXPECT_EQ(after.last_check, 100);
   ASSERT_EQ(after.seen.size(), 3u);
-  EXPECT_TRUE(after.seen[0].said);
-  EXPECT_FALSE(after.seen[1].said);
+  EXPECT_TRUE(after.seen[0].reported);
+  EXPECT_FALSE(after.seen[1].reported);
   EXPECT_EQ(after.seen[1].times, 1);
-  EXPECT_TRUE(after.seen[2].said);
+  EXPECT_TRUE(after.seen[2].reported);
 }
 
 TEST(Diagnoses, EachHasAnIdOfItsOwnAndAdvice) {

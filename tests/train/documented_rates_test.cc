@@ -65,7 +65,7 @@ TEST(Documented, RatesOfSchedules) {
       for (const int64_t shown : {1, 10, 20, 60, 90, 100})
         if (update == shown) rates.push_back(fmt::format("{:.6f}", schedule.rate(update)));
       state.update = update;
-      if (update % 10 == 0) schedule.took_validation(update <= 30, state);
+      if (update % 10 == 0) schedule.record_validation(update <= 30, state);
     }
     return rates;
   });

@@ -28,7 +28,7 @@ struct Simulated {
     do {
       const double taken = update_seconds(++updates, seconds);
       seconds += taken;
-      pace.took_update(taken);
+      pace.record_update(taken);
       if (const auto other = pace.replanned(updates, seconds, last)) {
         last = *other;
         ++plans;
@@ -36,11 +36,11 @@ struct Simulated {
       const bool ends = last > 0 && updates >= last;
       if (ends || updates % validation_every == 0) {
         seconds += validation;
-        pace.took_validation(validation);
+        pace.record_validation(validation);
       }
       if (ends || updates % checkpoint_every == 0) {
         seconds += checkpoint;
-        pace.took_checkpoint(checkpoint);
+        pace.record_checkpoint(checkpoint);
       }
       if (ends) break;
     } while (seconds < 600 * minutes);
@@ -99,7 +99,7 @@ TEST(Pace, AResumedRunKeepsItsPlan) {
   int64_t update = 1500;
   double seconds = 75;
   for (const double taken : {2.0, 0.01, 0.05, 0.05, 0.2}) {
-    pace.took_update(taken);
+    pace.record_update(taken);
     seconds += taken;
     EXPECT_EQ(pace.replanned(++update, seconds, planned), std::nullopt) << taken;
   }
@@ -107,7 +107,7 @@ TEST(Pace, AResumedRunKeepsItsPlan) {
 
 TEST(Pace, WithoutALimitThereIsNoPlan) {
   Pace pace({});
-  for (int i = 0; i < 9; ++i) pace.took_update(1);
+  for (int i = 0; i < 9; ++i) pace.record_update(1);
   EXPECT_EQ(pace.replanned(9, 9, 0), std::nullopt);
 }
 

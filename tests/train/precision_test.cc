@@ -8,19 +8,19 @@ namespace sixfold {
 namespace {
 
 TEST(LeastBf16Width, IsThatOfTheTable) {
-  EXPECT_EQ(least_bf16_width({"GenuineIntel", 6, 143, "AMX"}), 128);
-  EXPECT_EQ(least_bf16_width({"GenuineIntel", 6, 167, "AMX"}), 128)
+  EXPECT_EQ(min_bf16_width({"GenuineIntel", 6, 143, "AMX"}), 128);
+  EXPECT_EQ(min_bf16_width({"GenuineIntel", 6, 167, "AMX"}), 128)
       << "as in a virtual machine with a number of its own";
-  EXPECT_EQ(least_bf16_width({"AuthenticAMD", 25, 17, "AVX512-BF16"}), 64);
-  EXPECT_EQ(least_bf16_width({"AuthenticAMD", 26, 2, "AVX512-BF16"}), 128);
+  EXPECT_EQ(min_bf16_width({"AuthenticAMD", 25, 17, "AVX512-BF16"}), 64);
+  EXPECT_EQ(min_bf16_width({"AuthenticAMD", 26, 2, "AVX512-BF16"}), 128);
 }
 
 TEST(LeastBf16Width, ProcessorsThatWereNotMeasuredHaveNone) {
-  EXPECT_EQ(least_bf16_width({}), 0);
-  EXPECT_EQ(least_bf16_width({"GenuineIntel", 6, 106, ""}), 0);
-  EXPECT_EQ(least_bf16_width({"GenuineIntel", 6, 143, ""}), 0) << "as in a virtual machine that hides AMX";
-  EXPECT_EQ(least_bf16_width({"AuthenticAMD", 25, 97, "AVX512-BF16"}), 0);
-  EXPECT_EQ(least_bf16_width({"GenuineIntel", 7, 1, "AMX"}), 0);
+  EXPECT_EQ(min_bf16_width({}), 0);
+  EXPECT_EQ(min_bf16_width({"GenuineIntel", 6, 106, ""}), 0);
+  EXPECT_EQ(min_bf16_width({"GenuineIntel", 6, 143, ""}), 0) << "as in a virtual machine that hides AMX";
+  EXPECT_EQ(min_bf16_width({"AuthenticAMD", 25, 97, "AVX512-BF16"}), 0);
+  EXPECT_EQ(min_bf16_width({"GenuineIntel", 7, 1, "AMX"}), 0);
 }
 
 TEST(MeasureProductRates, TellsWhatTheProcessorDoes) {

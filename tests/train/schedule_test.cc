@@ -102,7 +102,7 @@ TEST(Schedule, RatesAreThoseOfOtherPrograms) {
     for (size_t i = 0; i < one.at("losses").size(); ++i) {
       state.update = 10 * static_cast<int64_t>(i + 1);
       const double loss = one["losses"][i], before = Schedule(options, 64, state).rate(state.update);
-      const bool lowered = Schedule(options, 64, state).took_validation(loss < best, state);
+      const bool lowered = Schedule(options, 64, state).record_validation(loss < best, state);
       best = std::min(best, loss);
       const double rate = Schedule(options, 64, state).rate(state.update + 1);
       EXPECT_NEAR(rate, one["rates_after"][i], 1e-12 * options.learning_rate) << i;
@@ -118,7 +118,7 @@ TEST(Schedule, ValidationsDuringTheWarmupAreNoStalls) {
       .kind = ScheduleKind::plateau, .warmup = 20, .learning_rate = 0.01, .plateau_patience = 1};
   TrainingState state;
   for (state.update = 10; state.update <= 20; state.update += 10)
-    EXPECT_EQ(Schedule(options, 64, state).took_validation(false, state), state.update == 20);
+    EXPECT_EQ(Schedule(options, 64, state).record_validation(false, state), state.update == 20);
   EXPECT_DOUBLE_EQ(Schedule(options, 64, state).rate(21), 0.001);
 }
 
@@ -130,9 +130,9 @@ TEST(Schedule, APlateauGoesNoLowerThanItsFloor) {
                           .min_rate = 0.004,
                           .plateau_patience = 1};
   TrainingState state{.update = 10};
-  EXPECT_TRUE(Schedule(options, 64, state).took_validation(false, state));
+  EXPECT_TRUE(Schedule(options, 64, state).record_validation(false, state));
   EXPECT_DOUBLE_EQ(Schedule(options, 64, state).rate(11), 0.004);
-  EXPECT_FALSE(Schedule(options, 64, state).took_validation(false, state));
+  EXPECT_FALSE(Schedule(options, 64, state).record_validation(false, state));
   options.min_rate = 0.001;
   EXPECT_DOUBLE_EQ(Schedule(options, 64, state).rate(11), 0.004);
 }

@@ -20,7 +20,7 @@ TEST(TrainingState, RoundTripIsExact) {
   state.part_tokens = 512;
   state.plan = {{2, 90}, {7, 80}};
   state.validation_data = "abc";
-  state.diagnosis.looked = 12'345'600'000;
+  state.diagnosis.last_check = 12'345'600'000;
   state.diagnosis.rates = 1.0 / 7;
   state.diagnosis.seen = {{"overfitting", 2, false}, {"rate-too-low", 1, true}};
   TrainOptions options;
@@ -38,11 +38,11 @@ TEST(TrainingState, RoundTripIsExact) {
   EXPECT_EQ(again.part_tokens, 512);
   EXPECT_EQ(again.plan, state.plan);
   EXPECT_EQ(again.validation_data, "abc");
-  EXPECT_EQ(again.diagnosis.looked, state.diagnosis.looked);
+  EXPECT_EQ(again.diagnosis.last_check, state.diagnosis.last_check);
   EXPECT_EQ(again.diagnosis.rates, state.diagnosis.rates);
   ASSERT_EQ(again.diagnosis.seen.size(), 2u);
   EXPECT_EQ(again.diagnosis.seen[0].times, 2);
-  EXPECT_TRUE(again.diagnosis.seen[1].said);
+  EXPECT_TRUE(again.diagnosis.seen[1].reported);
   TrainOptions read;
   read_options(again.options, read);
   EXPECT_EQ(read.train.seed, 9u);

@@ -7,7 +7,7 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t most_in_head = 248;  ///< bytes of a text that are sent with its length
+constexpr size_t max_in_head = 248;  // number of bytes of a text that are sent together with its length
 
 Processes::Buffer buffer_of(std::string_view bytes) {
   Processes::Buffer buffer(new std::byte[std::max<size_t>(bytes.size(), 1)]);
@@ -26,17 +26,16 @@ std::string_view bytes_of(const T& value) {
 Processes::Outgoing Processes::send_text(int to, const std::string& text) {
   const uint64_t size = text.size();
   std::string head(bytes_of(size));
-  head.append(text, 0, most_in_head);
-  head.resize(sizeof size + most_in_head);
+  head.append(text, 0, max_in_head);
+  head.resize(sizeof size + max_in_head);
   Outgoing messages{send(to, buffer_of(head), head.size())};
-  if (size > most_in_head)
-    messages.push_back(send(to, buffer_of(text.substr(most_in_head)), size - most_in_head));
+  if (size > max_in_head) messages.push_back(send(to, buffer_of(text.substr(max_in_head)), size - max_in_head));
   return messages;
 }
 
 Processes::Incoming Processes::expect_text(int from) {
-  const Buffer head(new std::byte[sizeof(uint64_t) + most_in_head]);
-  return {from, head, receive(from, head, sizeof(uint64_t) + most_in_head)};
+  const Buffer head(new std::byte[sizeof(uint64_t) + max_in_head]);
+  return {from, head, receive(from, head, sizeof(uint64_t) + max_in_head)};
 }
 
 std::string Processes::take_text(const Incoming& incoming) {
@@ -44,22 +43,22 @@ std::string Processes::take_text(const Incoming& incoming) {
   uint64_t size = 0;
   std::memcpy(&size, incoming.head.get(), sizeof size);
   const auto* begin = reinterpret_cast<const char*>(incoming.head.get()) + sizeof size;
-  std::string text(begin, std::min<size_t>(size, most_in_head));
-  if (size <= most_in_head) return text;
-  const Buffer rest(new std::byte[size - most_in_head]);
-  wait(receive(incoming.from, rest, size - most_in_head));
-  return text.append(reinterpret_cast<const char*>(rest.get()), size - most_in_head);
+  std::string text(begin, std::min<size_t>(size, max_in_head));
+  if (size <= max_in_head) return text;
+  const Buffer rest(new std::byte[size - max_in_head]);
+  wait(receive(incoming.from, rest, size - max_in_head));
+  return text.append(reinterpret_cast<const char*>(rest.get()), size - max_in_head);
 }
 
-std::vector<std::string> Processes::gather(const std::string& own) {
-  if (size_ == 1) return {own};
+std::vector<std::string> Processes::gather(const std::string& value) {
+  if (size_ == 1) return {value};
   std::vector<std::string> all(static_cast<size_t>(size_));
-  all[static_cast<size_t>(rank_)] = own;
+  all[static_cast<size_t>(rank_)] = value;
   Outgoing sent;
   std::vector<Incoming> incoming;
   for (int rank = 0; rank < size_; ++rank) {
     if (rank == rank_) continue;
-    const Outgoing messages = send_text(rank, own);
+    const Outgoing messages = send_text(rank, value);
     sent.insert(sent.end(), messages.begin(), messages.end());
     incoming.push_back(expect_text(rank));
   }
@@ -68,13 +67,13 @@ std::vector<std::string> Processes::gather(const std::string& own) {
   return all;
 }
 
-std::vector<std::string> Processes::gather_at_root(const std::string& own) {
-  if (size_ == 1) return {own};
+std::vector<std::string> Processes::gather_at_root(const std::string& value) {
+  if (size_ == 1) return {value};
   if (!is_root()) {
-    for (const Message message : send_text(0, own)) wait(message);
+    for (const Message message : send_text(0, value)) wait(message);
     return {};
   }
-  std::vector<std::string> all{own};
+  std::vector<std::string> all{value};
   std::vector<Incoming> incoming;
   for (int rank = 1; rank < size_; ++rank) incoming.push_back(expect_text(rank));
   for (const Incoming& text : incoming) all.push_back(take_text(text));
@@ -93,10 +92,10 @@ std::string Processes::from_root(const std::string& value) {
   return value;
 }
 
-std::vector<std::vector<double>> Processes::gather_numbers(std::span<const double> own) {
+std::vector<std::vector<double>> Processes::gather_numbers(std::span<const double> values) {
   std::vector<std::vector<double>> all;
   for (const std::string& bytes :
-       gather(std::string(reinterpret_cast<const char*>(own.data()), own.size_bytes()))) {
+       gather(std::string(reinterpret_cast<const char*>(values.data()), values.size_bytes()))) {
     auto& numbers = all.emplace_back(bytes.size() / sizeof(double));
     if (!bytes.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(double));
   }
@@ -113,10 +112,10 @@ bool Processes::any(bool value) {
   return std::ranges::any_of(gather(value ? "1" : ""), [](const std::string& one) { return !one.empty(); });
 }
 
-std::vector<std::string> Processes::interleave(const std::vector<std::string>& own) {
-  if (size_ == 1) return own;
+std::vector<std::string> Processes::interleave(const std::vector<std::string>& values) {
+  if (size_ == 1) return values;
   std::string packed;
-  for (const std::string& one : own) packed.append(bytes_of(uint64_t{one.size()})).append(one);
+  for (const std::string& one : values) packed.append(bytes_of(uint64_t{one.size()})).append(one);
   const std::vector<std::string> all = gather(packed);
   std::vector<size_t> read(all.size(), 0);
   std::vector<std::string> elements;

@@ -10,7 +10,7 @@
 namespace sixfold {
 namespace {
 
-/// Adds a part to those before it, as a part of the last one where that ends there.
+/// Appends a part, or extends the last one if that ends where the part begins.
 void join(std::vector<WeightPart>& parts, const WeightPart& part) {
   if (!parts.empty() && parts.back().weight == part.weight &&
       parts.back().begin + parts.back().count == part.begin)
@@ -36,7 +36,7 @@ void ShardTree::divide(ShardInterval shards, int first, int processes) {
   }
   const int middle = (shards.begin + shards.end) / 2;
   const int left = middle - shards.begin, right = shards.end - middle;
-  // As evenly as the shards of both sides allow.
+  // The processes are divided as evenly as the numbers of shards of both sides allow.
   const int on_left =
       std::clamp(processes / 2, processes - std::min(right, processes - 1), std::min(left, processes - 1));
   divide({shards.begin, middle}, first, on_left);
@@ -53,12 +53,12 @@ int64_t WeightDivision::Bucket::elements(int process) const {
 WeightDivision::WeightDivision(std::span<const int64_t> sizes, int processes, int64_t block, int64_t bucket,
                                bool whole)
     : loads_(static_cast<size_t>(processes), 0) {
-  if (whole) {  // the largest first, each to the process that has least
+  if (whole) {  // the largest first, each to the least loaded process
     std::vector<size_t> order(sizes.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::ranges::stable_sort(order, std::greater(), [&](size_t weight) { return sizes[weight]; });
     owners_.resize(sizes.size());
-    for (const size_t weight : order) loads_[owners_[weight] = least()] += sizes[weight];
+    for (const size_t weight : order) loads_[owners_[weight] = least_loaded()] += sizes[weight];
   }
   // A bucket is collected as the part of process 0, block by block, and then shared.
   const auto empty = [&] { return Bucket{.parts = {{}}}; };
@@ -78,8 +78,8 @@ WeightDivision::WeightDivision(std::span<const int64_t> sizes, int processes, in
   if (elements > 0) close(std::move(collected), processes);
 }
 
-/// The process that owns least so far.
-size_t WeightDivision::least() const {
+/// The process that owns the fewest elements so far.
+size_t WeightDivision::least_loaded() const {
   return static_cast<size_t>(std::ranges::min_element(loads_) - loads_.begin());
 }
 
@@ -91,17 +91,17 @@ void WeightDivision::close(Bucket bucket, int processes) {
   int64_t all = 0;
   for (const WeightPart& part : blocks) all += part.count;
   const int64_t share = (all + processes - 1) / processes;
-  size_t owner = least();
-  int64_t given = 0;
+  size_t owner = least_loaded();
+  int64_t assigned = 0;
   for (const WeightPart& part : blocks) {
     if (!owners_.empty()) {
       owner = owners_[part.weight];
-    } else if (given >= share) {
-      owner = least();
-      given = 0;
+    } else if (assigned >= share) {
+      owner = least_loaded();
+      assigned = 0;
     }
     join(bucket.parts[owner], part);
-    given += part.count;
+    assigned += part.count;
     if (owners_.empty()) loads_[owner] += part.count;
   }
   buckets_.push_back(std::move(bucket));

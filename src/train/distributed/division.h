@@ -5,7 +5,7 @@
 
 namespace sixfold {
 
-/// A row of shards: [begin, end).
+/// A range of consecutive shards: [begin, end).
 struct ShardInterval {
   int begin = 0, end = 1;
 };
@@ -48,28 +48,28 @@ class WeightDivision {
  public:
   struct Bucket {
     std::vector<std::vector<WeightPart>> parts;  ///< by process
-    size_t first_weight = 0, last_weight = 0;    ///< that have elements in it
+    size_t first_weight = 0, last_weight = 0;    ///< the weights of its elements
     int64_t elements(int process) const;
   };
 
   static constexpr int64_t bucket_elements = int64_t{1} << 19;
 
-  /// `sizes`: the number of elements of each weight. `block`: elements. `whole`: all parts of a weight are of
-  /// one process; buckets are then not shared evenly. A bucket has about `bucket` elements.
+  /// `sizes`: the number of elements of each weight. `block`: the number of elements of a block. `whole`: each
+  /// weight is owned by one process; buckets are then not shared evenly. A bucket has about `bucket` elements.
   WeightDivision(std::span<const int64_t> sizes, int processes, int64_t block, int64_t bucket = bucket_elements,
                  bool whole = false);
 
   const std::vector<Bucket>& buckets() const { return buckets_; }
-  /// The parts of a process, by weight and place; neighbours are joined.
+  /// The parts of a process, sorted by weight and begin; adjacent parts are joined.
   std::vector<WeightPart> parts_of(int process) const;
 
  private:
-  size_t least() const;
+  size_t least_loaded() const;
   void close(Bucket bucket, int processes);
 
   std::vector<Bucket> buckets_;
-  std::vector<int64_t> loads_;  ///< elements, by process
-  std::vector<size_t> owners_;  ///< of whole weights; empty: weights are divided
+  std::vector<int64_t> loads_;  ///< number of elements that each process owns
+  std::vector<size_t> owners_;  ///< the process of each weight; empty: weights are divided
 };
 
 }  // namespace sixfold

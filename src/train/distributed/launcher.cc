@@ -16,7 +16,7 @@
 namespace sixfold {
 namespace {
 
-/// What launchers say: Open MPI's mpirun, PMI (MPICH's mpiexec, srun) and Slurm's srun.
+/// The environment variables of launchers: Open MPI's mpirun, PMI (MPICH's mpiexec, srun) and Slurm's srun.
 struct Launcher {
   const char *rank, *size;
 };
@@ -33,8 +33,9 @@ int number_in(const char* variable, int otherwise) {
   return read.ec == std::errc() && read.ptr == end && number >= 0 ? number : otherwise;
 }
 
-/// A step of srun has a process number. A batch script and an interactive shell, which are one process, have
-/// one too, but no launcher: their steps have numbers beyond those of an int.
+/// Whether the environment is that of the launcher. SLURM_PROCID is set in a step of srun, but also in a batch
+/// script and an interactive shell of Slurm, which are single processes without a launcher. The numbers of
+/// their steps do not fit into an int.
 bool launched_by(const Launcher& launcher) {
   if (!std::getenv(launcher.rank) || number_in(launcher.size, 1) < 1) return false;
   const char* step = std::getenv("SLURM_STEP_ID");
@@ -73,7 +74,7 @@ Transport& open_transport() {
   void* module = nullptr;
   std::string reason = "it is not there";
   if (std::filesystem::exists(path)) {
-    // MPI loads modules of its own, which look for its symbols.
+    // MPI loads further modules, which need its symbols to be global.
     module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!module) reason = ::dlerror();
   }

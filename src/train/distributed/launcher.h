@@ -5,8 +5,8 @@
 
 namespace sixfold {
 
-/// The number of this process among those that a launcher such as mpirun or srun has started together, as it
-/// says in the environment; -1 if there is no launcher.
+/// The number of this process among those that a launcher such as mpirun or srun has started together, from its
+/// environment variables; -1 if there is no launcher.
 int launched_rank();
 /// The number of these processes; 1 if there is no launcher.
 int launched_processes();

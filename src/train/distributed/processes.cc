@@ -13,7 +13,7 @@ namespace {
 
 enum Kind : int32_t { alive, failed, left, ask_for_ticket, ticket };
 
-constexpr double most_seconds_to_leave = 5;
+constexpr double max_seconds_to_leave = 5;
 
 std::string host_name() {
   char name[256] = {};
@@ -32,14 +32,14 @@ struct Processes::Entry {
   bool done = false;
 };
 
-/// What processes tell each other besides their messages.
+/// A control message between processes.
 struct Processes::Control {
   int32_t kind = alive;
   int32_t status = 1;    ///< exit status of a process that failed
   char text[1016] = {};  ///< of a failure
 };
 
-/// What is known of another process.
+/// The state of another process.
 struct Processes::Peer {
   Control incoming, outgoing;
   Transport::Operation receiving = 0;
@@ -52,7 +52,7 @@ struct Processes::Peer {
 Processes::Processes(Transport& transport, double timeout_seconds)
     : transport_(&transport), rank_(transport.rank()), size_(transport.size()), timeout_(timeout_seconds) {
   hosts_.assign(static_cast<size_t>(size_), "");
-  told_ = looked_ = Clock::now();
+  last_alive_sent_ = last_iteration_ = Clock::now();
   for (int rank = 0; rank < size_; ++rank) {
     auto& peer = peers_.emplace_back(rank == rank_ ? nullptr : std::make_unique<Peer>());
     if (!peer) continue;
@@ -100,7 +100,7 @@ void Processes::set_timeout(double seconds) {
     for (const auto& peer : peers_)
       if (peer) peer->heard = Clock::now();
   }
-  barrier();  // none goes on while another one still tells by the former timeout that it lives
+  barrier();  // none continues while another one still sends signs of life at the former interval
 }
 
 Processes::Message Processes::send(int to, Buffer buffer, size_t bytes) {
@@ -108,8 +108,8 @@ Processes::Message Processes::send(int to, Buffer buffer, size_t bytes) {
   return post(to, true, std::move(buffer), bytes);
 }
 
-Processes::Message Processes::receive(int from, Buffer buffer, size_t most_bytes) {
-  return post(from, false, std::move(buffer), most_bytes);
+Processes::Message Processes::receive(int from, Buffer buffer, size_t max_bytes) {
+  return post(from, false, std::move(buffer), max_bytes);
 }
 
 Processes::Message Processes::post(int peer, bool sends, Buffer buffer, size_t bytes) {
@@ -159,7 +159,7 @@ void Processes::check() {
 
 void Processes::check_failure() {
   if (!failure_) return;
-  failure_taken_ = true;
+  failure_noticed_ = true;
   throw ProcessFailure(*failure_);
 }
 
@@ -172,9 +172,9 @@ void Processes::work(const std::stop_token& ended) {
     const auto now = Clock::now();
     if (move_data() || move_control(now)) moved = now;
     check_silence(now);
-    // Each look may interrupt a thread that computes, so that it looks seldom unless somebody waits.
-    const bool lately = now - moved < microseconds(100);
-    const auto pause = microseconds(lately ? 0 : waiting_ ? 50 : active_.empty() ? 5000 : 1000);
+    // Each iteration may interrupt a thread that computes. Therefore iterations are rare unless a thread waits.
+    const bool recently = now - moved < microseconds(100);
+    const auto pause = microseconds(recently ? 0 : waiting_ ? 50 : active_.empty() ? 5000 : 1000);
     if (pause.count() == 0) {
       lock.unlock();
       std::this_thread::yield();
@@ -208,11 +208,11 @@ bool Processes::move_data() {
   return true;
 }
 
-/// Receives what the others tell, and tells them, ten times in the timeout, that this process lives.
+/// Receives control messages, and tells the other processes, ten times in the timeout, that this one is alive.
 bool Processes::move_control(Clock::time_point now) {
   bool any = false;
-  if (std::chrono::duration<double>(now - told_).count() > timeout_ / 10) {
-    told_ = now;
+  if (std::chrono::duration<double>(now - last_alive_sent_).count() > timeout_ / 10) {
+    last_alive_sent_ = now;
     for (const auto& peer : peers_)
       if (peer && !peer->sending && peer->to_send.empty()) peer->to_send.emplace_back();
   }
@@ -221,7 +221,7 @@ bool Processes::move_control(Clock::time_point now) {
     Peer& peer = *peers_[static_cast<size_t>(rank)];
     if (transport_->done(peer.receiving)) {
       any = true;
-      take(rank, peer.incoming);
+      handle_control(rank, peer.incoming);
       peer.receiving = transport_->receive(rank, Transport::Channel::control,
                                            {reinterpret_cast<std::byte*>(&peer.incoming), sizeof(Control)});
     }
@@ -236,7 +236,7 @@ bool Processes::move_control(Clock::time_point now) {
   return any;
 }
 
-void Processes::take(int from, const Control& control) {
+void Processes::handle_control(int from, const Control& control) {
   Peer& peer = *peers_[static_cast<size_t>(from)];
   peer.heard = Clock::now();
   if (control.kind == failed) {
@@ -245,22 +245,22 @@ void Processes::take(int from, const Control& control) {
   } else if (control.kind == left) {
     peer.left = true;
   } else if (control.kind == ask_for_ticket) {
-    tell(peer, ticket, std::to_string(tickets_++));
+    send_control(peer, ticket, std::to_string(tickets_++));
   } else if (control.kind == ticket) {
     ticket_ = std::stoll(control.text);
   }
   changed_.notify_all();
 }
 
-void Processes::tell(Peer& peer, int32_t kind, const std::string& text, int32_t status) {
+void Processes::send_control(Peer& peer, int32_t kind, const std::string& text, int32_t status) {
   Control control{.kind = kind, .status = status};
   text.copy(control.text, sizeof control.text - 1);
   peer.to_send.push_back(control);
 }
 
-void Processes::tell_all(int32_t kind, const std::string& text, int32_t status) {
+void Processes::broadcast_control(int32_t kind, const std::string& text, int32_t status) {
   for (const auto& peer : peers_)
-    if (peer) tell(*peer, kind, text, status);
+    if (peer) send_control(*peer, kind, text, status);
 }
 
 int64_t Processes::next_ticket() {
@@ -268,7 +268,7 @@ int64_t Processes::next_ticket() {
   if (is_root()) return tickets_++;
   check_failure();
   ticket_.reset();
-  tell(*peers_[0], ask_for_ticket);
+  send_control(*peers_[0], ask_for_ticket);
   waiting_ = true;
   changed_.wait(lock, [&] { return ticket_ || failure_; });
   waiting_ = false;
@@ -276,28 +276,29 @@ int64_t Processes::next_ticket() {
   return *ticket_;
 }
 
-/// A process that is not heard of has failed. If it was this process that slept, all are
-/// given the time once more.
+/// A process from which nothing has arrived in time has failed. But if this process itself was suspended, the
+/// time of all others starts again.
 void Processes::check_silence(Clock::time_point now) {
   const auto seconds_since = [&](Clock::time_point then) {
     return std::chrono::duration<double>(now - then).count();
   };
-  const bool slept = seconds_since(looked_) > timeout_ / 2;
-  looked_ = now;
+  const bool was_suspended = seconds_since(last_iteration_) > timeout_ / 2;
+  last_iteration_ = now;
   for (int rank = 0; rank < size_; ++rank) {
     Peer* peer = peers_[static_cast<size_t>(rank)].get();
     if (!peer) continue;
-    if (slept) peer->heard = now;
-    // So early that all have ended within the timeout.
+    if (was_suspended) peer->heard = now;
+    // Before the timeout, so that all processes have ended by then.
     if (peer->left || failure_ || seconds_since(peer->heard) <= 0.7 * timeout_) continue;
     fail(rank_,
          fmt::format("{} has not answered in time (distributed.timeout: {:g} seconds): it has been ended or "
                      "stopped, or the network is down",
                      name(rank), timeout_));
   }
-  // Who computes for long does not ask; the others can't go on without it.
-  if (!failure_ || failure_taken_ || seconds_since(failed_) <= timeout_ / 5) return;
-  if (failure_->rank() == rank_)  // otherwise the process that found it says so
+  // The thread that computes has not noticed the failure in time; the other processes can't continue without
+  // it.
+  if (!failure_ || failure_noticed_ || seconds_since(failed_) <= timeout_ / 5) return;
+  if (failure_->rank() == rank_)  // otherwise the process that found it prints it
     std::fputs(fmt::format("error: {}: {}\n", name(rank_), failure_->what()).c_str(), stderr);
   transport_->abort(failure_->status());
 }
@@ -310,7 +311,7 @@ void Processes::fail(int reporter, const std::string& what, int status) {
   stop_.request_stop();
 }
 
-/// How long processes wait for an earlier one to say why all end.
+/// The time for which a process waits whether one of a lower rank reports the failure.
 double Processes::seconds_to_report() const { return std::min(1.0, timeout_ / 20); }
 
 bool Processes::others_left() const {
@@ -321,8 +322,8 @@ bool Processes::report(const std::string& failure, int status) {
   if (size_ == 1) return true;
   std::unique_lock lock(mutex_);
   fail(rank_, failure, status);
-  failure_taken_ = true;
-  tell_all(failed, failure, status);
+  failure_noticed_ = true;
+  broadcast_control(failed, failure, status);
   const auto earlier_reports = [&] {
     return std::any_of(peers_.begin(), peers_.begin() + rank_, [](const auto& peer) { return peer->failed; });
   };
@@ -333,17 +334,17 @@ bool Processes::report(const std::string& failure, int status) {
 void Processes::close() {
   if (size_ == 1) return;
   std::unique_lock lock(mutex_);
-  tell_all(left);
-  const auto told = [&] {
+  broadcast_control(left);
+  const auto all_sent = [&] {
     return std::ranges::all_of(peers_, [](const auto& p) { return !p || (!p->sending && p->to_send.empty()); });
   };
-  const auto ended = [&] { return others_left() && told(); };
+  const auto ended = [&] { return others_left() && all_sent(); };
   while (!ended() && !failure_) changed_.wait_for(lock, std::chrono::milliseconds(10));
   if (failure_) {
-    failure_taken_ = true;
-    // The first one ends all; the others have it do so.
+    failure_noticed_ = true;
+    // The root terminates all processes; the others give it the time to do so.
     const double seconds =
-        std::min(most_seconds_to_leave, timeout_ / 10) + (rank_ == 0 ? 0 : seconds_to_report());
+        std::min(max_seconds_to_leave, timeout_ / 10) + (rank_ == 0 ? 0 : seconds_to_report());
     const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
     while (!ended() && Clock::now() < deadline) changed_.wait_for(lock, std::chrono::milliseconds(10));
   }

@@ -24,7 +24,7 @@ class ProcessFailure : public Error {
   ProcessFailure(int rank, const std::string& message, int status = 1)
       : Error(Fault::environment, message), rank_(rank), status_(status) {}
   int rank() const { return rank_; }
-  /// The exit status of the process that failed, which all take.
+  /// The exit status of the process that failed, with which all processes end.
   int status() const { return status_; }
 
  private:
@@ -33,8 +33,9 @@ class ProcessFailure : public Error {
 
 /// The processes of a run, numbered from 0, the root; most often there is only one. Calls marked collective are
 /// made by all processes, in the same order. They throw `ProcessFailure` if a process has failed, or has not
-/// been heard of for the timeout. All public functions are for one thread; a thread of its own moves the
-/// messages, so that they arrive while that one computes, and tells the others that this process lives.
+/// been heard of for the timeout. All public functions are for one thread. The object has another thread, which
+/// moves the messages while the first one computes, and regularly tells the other processes that this one is
+/// alive.
 class Processes {
  public:
   /// The only process of a run. It can be shared by all runs, since it has no state.
@@ -51,47 +52,49 @@ class Processes {
   bool is_root() const { return rank_ == 0; }
   /// The names of the hosts, by process. Empty for one process.
   const std::vector<std::string>& hosts() const { return hosts_; }
-  /// How many of the processes on this host are before this one, and how many there are.
+  /// The number of this process among those on this host, from 0, and their number.
   int local_rank() const;
   int local_size() const;
   /// "process 2 on host"
   std::string name(int rank) const;
-  /// How long a process may be silent. Collective.
+  /// Collective. Sets the time after which a silent process counts as failed.
   void set_timeout(double seconds);
 
-  /// Collective: what all processes give, in order.
-  std::vector<std::string> gather(const std::string& own);
-  std::vector<std::vector<double>> gather_numbers(std::span<const double> own);
-  /// Collective: the same, on the root; nothing on other processes.
-  std::vector<std::string> gather_at_root(const std::string& own);
-  /// Collective: what the root gives.
+  /// Collective: returns the values of all processes, by rank.
+  std::vector<std::string> gather(const std::string& value);
+  std::vector<std::vector<double>> gather_numbers(std::span<const double> values);
+  /// Collective: the same on the root; an empty list on other processes.
+  std::vector<std::string> gather_at_root(const std::string& value);
+  /// Collective: returns the value of the root.
   std::string from_root(const std::string& value);
   double from_root(double value);
-  /// Collective: whether any process says so.
+  /// Collective: whether the value of any process is true.
   bool any(bool value);
   /// Collective: returns when all processes have called it.
   void barrier() { any(false); }
-  /// Collective: what all processes give, in turn: the first of each, in the order of the processes, then the
-  /// second, and so on; so process i has computed the elements i, i + size(), ...
-  std::vector<std::string> interleave(const std::vector<std::string>& own);
+  /// Collective: returns the values of all processes, interleaved: the first value of each process, by rank,
+  /// then the second ones, and so on. So process i gives the elements i, i + size(), ... of the result.
+  std::vector<std::string> interleave(const std::vector<std::string>& values);
   /// Collective: runs `work` on the root, then on the first process of each other host, then on all others. So
-  /// files that the work makes and finds again are made once for each disk.
+  /// files that the work creates, or uses if they exist, are created once for each host.
   template <class Work>
-  auto one_after_the_other(const Work& work);
+  auto run_root_first(const Work& work);
 
-  /// Returns 0, 1, 2, ..., each number to one caller among all processes, so that work is done by who is free.
-  /// Not collective; the root answers while it computes.
+  /// Returns the next of the numbers 0, 1, 2, ..., each of which only one process gets, for work that is
+  /// divided among processes dynamically. Not collective; the thread of the root answers while the root
+  /// computes.
   int64_t next_ticket();
 
-  /// Messages, which all calls above use too: each process must receive in the order in which the other sends.
-  /// The elements of the buffer must not be changed until the message is done.
+  /// Messages, which all functions above use too: a process must receive the messages of another one in the
+  /// order in which that one sends them. The elements of the buffer must not be changed until the message is
+  /// done.
   using Message = int64_t;
   using Buffer = std::shared_ptr<std::byte[]>;
   Message send(int to, Buffer buffer, size_t bytes);
-  Message receive(int from, Buffer buffer, size_t most_bytes);
+  Message receive(int from, Buffer buffer, size_t max_bytes);
   /// Whether the message has been sent or received completely. Throws as collective calls do.
   bool done(Message message);
-  /// Waits for it. Returns its number of bytes. A message may be waited for once.
+  /// Waits until the message is done. Returns its number of bytes. To be called once for each message.
   size_t wait(Message message);
   /// The bytes that this process has sent with `send`.
   int64_t bytes_sent() const { return bytes_sent_; }
@@ -103,11 +106,12 @@ class Processes {
   /// Stop is requested when a process has failed, for work between collective calls.
   std::stop_token failure() const { return stop_.get_token(); }
 
-  /// Tells the others why this process ends, and with which exit status. Returns whether it is the one that
-  /// should say so to the user: of all processes that report a failure at about the same time, the first.
+  /// Tells the other processes why this one ends, and with which exit status. Returns whether this process
+  /// should print the error: of all processes that report a failure at about the same time, only the one of the
+  /// lowest rank does.
   bool report(const std::string& failure, int status = 1);
-  /// Collective: ends the communication after all processes have got here. After a failure it waits for a few
-  /// seconds only, and then has all processes ended by force.
+  /// Collective: ends the communication when all processes have called it. After a failure it waits only for a
+  /// few seconds, and then has all processes terminated.
   void close();
 
  private:
@@ -131,9 +135,9 @@ class Processes {
   void work(const std::stop_token& ended);
   bool move_data();
   bool move_control(Clock::time_point now);
-  void take(int from, const Control& control);
-  void tell(Peer& peer, int32_t kind, const std::string& text = "", int32_t status = 1);
-  void tell_all(int32_t kind, const std::string& text = "", int32_t status = 1);
+  void handle_control(int from, const Control& control);
+  void send_control(Peer& peer, int32_t kind, const std::string& text = "", int32_t status = 1);
+  void broadcast_control(int32_t kind, const std::string& text = "", int32_t status = 1);
   void check_silence(Clock::time_point now);
   void fail(int reporter, const std::string& what, int status = 1);
   double seconds_to_report() const;
@@ -148,25 +152,26 @@ class Processes {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<Message, std::shared_ptr<Entry>> entries_;  ///< that nobody has waited for
-  std::deque<std::shared_ptr<Entry>> posted_;          ///< that the thread has not started
-  std::vector<std::shared_ptr<Entry>> active_;         ///< that it has started
+  std::map<Message, std::shared_ptr<Entry>> entries_;  ///< messages for which `wait` was not called yet
+  std::deque<std::shared_ptr<Entry>> posted_;          ///< messages that the thread has not started
+  std::vector<std::shared_ptr<Entry>> active_;         ///< messages that it has started
   std::vector<std::unique_ptr<Peer>> peers_;           ///< by process; null: this one
   Message next_ = 0;
   bool waiting_ = false;
   double timeout_ = 60;
-  Clock::time_point told_, failed_,
-      looked_;  ///< when: the others were told, a failure was known, `work` looked
+  Clock::time_point last_alive_sent_;  ///< when the other processes were last told that this one is alive
+  Clock::time_point failed_;           ///< when a failure became known
+  Clock::time_point last_iteration_;   ///< when `check_silence` was last called
   std::optional<ProcessFailure> failure_;
   std::stop_source stop_;
-  bool failure_taken_ = false;
-  int64_t tickets_ = 0;            ///< that the root has given
-  std::optional<int64_t> ticket_;  ///< that this process was given
+  bool failure_noticed_ = false;   ///< whether the thread that computes knows of the failure
+  int64_t tickets_ = 0;            ///< number of tickets that the root has given
+  std::optional<int64_t> ticket_;  ///< the ticket that this process has received
   std::jthread thread_;
 };
 
 template <class Work>
-auto Processes::one_after_the_other(const Work& work) {
+auto Processes::run_root_first(const Work& work) {
   std::optional<decltype(work())> result;
   const bool first_of_host = local_rank() == 0;
   for (int turn = 0; turn < 3; ++turn) {

@@ -23,7 +23,8 @@ class Transport {
   /// Start to send, or to receive a message of at most so many bytes. The bytes must live until `done`.
   virtual Operation send(int to, Channel channel, std::span<const std::byte> bytes) = 0;
   virtual Operation receive(int from, Channel channel, std::span<std::byte> bytes) = 0;
-  /// Returns the number of bytes of the message if the operation is complete; it must not be asked again then.
+  /// Returns the number of bytes of the message if the operation is complete. It must not be called again for
+  /// this operation then.
   virtual std::optional<size_t> done(Operation operation) = 0;
 
   /// Ends the communication. All processes call it; it waits for them.

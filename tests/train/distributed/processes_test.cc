@@ -18,7 +18,7 @@ TEST(Processes, OneHasNothingToExchange) {
   EXPECT_EQ(one.from_root("b"), "b");
   EXPECT_FALSE(one.any(false));
   EXPECT_EQ(one.interleave({"a", "b"}), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(one.one_after_the_other([] { return 7; }), 7);
+  EXPECT_EQ(one.run_root_first([] { return 7; }), 7);
   EXPECT_TRUE(one.report("failure"));
 }
 
@@ -72,7 +72,7 @@ TEST_P(SomeProcesses, GetEachTicketOnce) {
 TEST_P(SomeProcesses, TheRootIsTheFirstInTurn) {
   std::atomic<int> ran = 0;
   on_processes(GetParam(), [&](Processes& processes) {
-    const int turn = processes.one_after_the_other([&] { return ran++; });
+    const int turn = processes.run_root_first([&] { return ran++; });
     EXPECT_EQ(turn == 0, processes.is_root());
   });
   EXPECT_EQ(ran, GetParam());

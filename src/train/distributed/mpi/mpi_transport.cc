@@ -16,7 +16,7 @@ class MpiTransport final : public Transport {
  public:
   MpiTransport() {
     int provided = 0;
-    // One thread at a time, but not the one that begins.
+    // MPI is called by one thread at a time, but not always by the thread that initializes it.
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
     serialized_ = provided >= MPI_THREAD_SERIALIZED;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
@@ -83,15 +83,15 @@ class MpiTransport final : public Transport {
 
   MPI_Comm communicator(Channel channel) const { return channel == Channel::data ? data_ : control_; }
 
-  /// MPI counts bytes with an int, so that a long message is several. A shorter message than was expected is
-  /// received only by operations of one.
+  /// MPI counts bytes with an int, so that a long message is sent as several. Only a message that fits into one
+  /// MPI message may be shorter than the receiver expects.
   template <class Start>
   Operation start(Channel, size_t bytes, const Start& start_one) {
-    constexpr size_t most = size_t{1} << 30;
+    constexpr size_t max_count = size_t{1} << 30;
     Active& active = active_[next_];
     size_t begin = 0;
     do {
-      const size_t count = std::min(most, bytes - begin);
+      const size_t count = std::min(max_count, bytes - begin);
       start_one(begin, static_cast<int>(count), active.requests.emplace_back());
       begin += count;
     } while (begin < bytes);
