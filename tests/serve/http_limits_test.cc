@@ -165,7 +165,7 @@ TEST_F(HttpServerTest, LimitsMayChangeWhileItRuns) {
   HttpOptions less;
   less.body_bytes = 3;
   less.access = Access({"b"}, {"*"});
-  server_->change(less);
+  server_->reconfigure(less);
   client.send(post("abcd"));
   has(client.receive_until("bytes.", 20'000), "413");
   has(ask(post("abc")), "421");

@@ -3,8 +3,8 @@
 namespace sixfold::cli {
 
 std::vector<ImageReader::Item> next_images(ImageReader& reader, ImageBlocks& blocks) {
-  constexpr size_t most_images = 512;
-  constexpr int64_t most_values = 1 << 26;
+  constexpr size_t max_images = 512;
+  constexpr int64_t max_values = 1 << 26;
   int64_t values = 0;
   const auto read = [&](ImageReader::Item& item) {
     auto next = reader.next();
@@ -14,7 +14,7 @@ std::vector<ImageReader::Item> next_images(ImageReader& reader, ImageBlocks& blo
     return true;
   };
   return blocks.next(reader, read, [&](const std::vector<ImageReader::Item>& items) {
-    return items.size() >= most_images || values >= most_values;
+    return items.size() >= max_images || values >= max_values;
   });
 }
 
