@@ -7,7 +7,7 @@ namespace {
 
 /// The code by which the models know a language that a client may have in another spelling; empty: none.
 std::string known_code(const Models& models, const std::string& language) {
-  return spelled_as_in(all_languages(models), language);
+  return match_language(all_languages(models), language);
 }
 
 /// The languages from which there is a model, and the target itself; all languages if there is no model.
