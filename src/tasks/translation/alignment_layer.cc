@@ -21,7 +21,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-constexpr size_t words_per_line = 7, lines = 40, max_words = 2000, min_words = 50, min_links = 20;
+constexpr size_t words_per_line = 7, line_count = 40, max_words = 2000, min_whole_words = 50, min_links = 20;
 
 /// A line and its translation. Its words are tokens [begin, begin + words_per_line) of the source.
 struct Pair {
@@ -35,7 +35,7 @@ std::vector<Pair> translated_lines(const DecodeWorkspace& decoding, const Tokeni
   const std::vector<std::string> languages = tokenizer.language_tokens();
   const Ids language = languages.empty() ? Ids() : Ids{LanguageTokens(tokenizer).id(languages.front())};
   RandomStream random(1, 0);
-  std::vector<Pair> pairs(lines);
+  std::vector<Pair> pairs(line_count);
   std::vector<Ids> sources;
   for (Pair& pair : pairs) {
     Ids text = language;
@@ -102,7 +102,7 @@ int64_t count_attended_links(const std::vector<std::vector<float>>& weights, std
 /// The layer that attends to the most links; nothing if there are too few words or links to choose one.
 std::optional<int> find_alignment_layer(const Transformer& model, const Tokenizers& tokenizers) {
   const Ids words = whole_words(*tokenizers.source);
-  if (model.config().decoder_layers < 2 || words.size() < min_words) return {};
+  if (model.config().decoder_layers < 2 || words.size() < min_whole_words) return {};
   const DecodeWorkspace decoding(model);
   const ModelConfig& config = model.config();
   const PairLayout layout =

@@ -11,8 +11,8 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t lines = 6, words_per_line = 5, min_lines_with_copy = 3, min_words = 20, max_candidates = 128,
-                 max_second_trial = 32;
+constexpr size_t trial_lines = 6, words_per_trial_line = 5, min_lines_with_copy = 3, min_trial_words = 20,
+                 max_candidates = 128, max_second_trial = 32;
 
 /// The first words that both vocabularies have as a single token and that look like a name or a number.
 std::vector<std::string> words_in_both(const Tokenizer& source, const Tokenizer& target) {
@@ -38,7 +38,7 @@ class PlaceholderTrial {
       : translate_(translate) {
     RandomStream random(1, 0);
     for (auto& line : lines_)
-      for (size_t i = 0; i < words_per_line; ++i) {
+      for (size_t i = 0; i < words_per_trial_line; ++i) {
         const int32_t id = words[random.below(static_cast<uint32_t>(words.size()))];
         line.push_back(source.decode({&id, 1}));
       }
@@ -71,16 +71,16 @@ class PlaceholderTrial {
  private:
   std::string line_with(const std::string& word, size_t number) const {
     std::string line;
-    for (size_t i = 0; i <= words_per_line; ++i) {
+    for (size_t i = 0; i <= words_per_trial_line; ++i) {
       if (i == number) line += word + ' ';
-      if (i < words_per_line) line += lines_[number][i] + ' ';
+      if (i < words_per_trial_line) line += lines_[number][i] + ' ';
     }
     line.pop_back();
     return line;
   }
 
   const Translate& translate_;
-  std::vector<std::string> lines_[lines];
+  std::vector<std::string> lines_[trial_lines];
 };
 
 }  // namespace
@@ -88,14 +88,14 @@ class PlaceholderTrial {
 std::string find_placeholder(const Tokenizer& source, const Tokenizer& target,
                              const PlaceholderTrial::Translate& translate) {
   const std::vector<int32_t> words = whole_words(source);
-  if (words.size() < min_words) return {};
+  if (words.size() < min_trial_words) return {};
   const PlaceholderTrial trial(source, words, translate);
   std::vector<std::string> best =
-      trial.copied({"XX", "XYZ", "ABC", "X1", "Q7", "Z5"}, lines, min_lines_with_copy);
+      trial.copied({"XX", "XYZ", "ABC", "X1", "Q7", "Z5"}, trial_lines, min_lines_with_copy);
   if (best.empty()) {
     std::vector<std::string> candidates = trial.copied(words_in_both(source, target), 1, 1);
     candidates.resize(std::min(candidates.size(), max_second_trial));
-    best = trial.copied(candidates, lines, min_lines_with_copy);
+    best = trial.copied(candidates, trial_lines, min_lines_with_copy);
   }
   return best.empty() ? "" : best.front();
 }
