@@ -19,7 +19,8 @@ void finish(const Imported& imported, const std::string& output) {
 }  // namespace
 
 std::string import_model(const ImportSource& source, const std::string& output, Families families) {
-  require_new_or_model(output, inputs_of(source, families));  // before anything is read, which takes long
+  require_new_or_model(output,
+                       inputs_of(source, families));  // checked before the model is read, which takes long
   const Imported imported = read_model(source, families);
   finish(imported, output);
   return imported.origin;

@@ -6,17 +6,17 @@
 
 namespace sixfold {
 
-/// Makes the model folder `output` of a model of another program: reads it, finds the decoder layer that aligns
-/// words if it translates (`with_alignment_layer`), and writes the folder, or nothing. Prints what is not
-/// supported but harmless. Returns the name of what was read. Throws an input error that names the key, file or
-/// tensor that is not supported.
+/// Converts a model of another program to the model folder `output`. For a translation model, also finds the
+/// decoder layer that aligns words (`with_alignment_layer`). Writes either the whole folder or nothing. Logs
+/// unsupported features that do no harm. Returns the name of the original format. Throws an input error that
+/// names the key, file or tensor that is not supported.
 std::string import_model(const ImportSource& source, const std::string& output,
                          Families families = sixfold::families());
 
-/// `import_model` for a folder of Hugging Face. The families say which (families/families.h).
+/// `import_model` for a folder in the format of Hugging Face. families/families.h lists the supported models.
 void import_hugging_face(const std::string& folder, const std::string& output);
 
-/// The same for a model of Marian whose files and settings the caller names.
+/// The same for a Marian model with the given files and settings.
 void import_marian(const MarianFiles& files, const std::string& output);
 
 }  // namespace sixfold

@@ -8,7 +8,7 @@ namespace {
 /// The code that the models have for a language, which the client may spell differently; empty: the models do
 /// not have the language.
 std::string known_code(const Models& models, const std::string& language) {
-  return spelled_as_in(all_languages(models), language);
+  return match_language(all_languages(models), language);
 }
 
 /// The languages that a model translates into `target`, and `target` itself; all languages if there is no such

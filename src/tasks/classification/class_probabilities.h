@@ -15,7 +15,7 @@ using ClassProbabilities = std::vector<double>;
 std::vector<ClassProbabilities> class_probabilities(const Transformer& model, const Batch& batch,
                                                     Context& context);
 
-/// The index of the largest probability; of equal ones the first.
+/// The index of the largest probability; the first of several.
 size_t likeliest(const ClassProbabilities& probabilities);
 
 }  // namespace sixfold

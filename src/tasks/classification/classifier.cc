@@ -17,7 +17,7 @@ namespace sixfold {
 
 namespace {
 
-/// Returns what the encoder reads of a text, and sets what is known of it without the model.
+/// Returns the encoder input of a text, and sets `error` and the numbers of tokens in the result.
 std::vector<int32_t> encode(const ModelRuntime& model, const std::string& text, Classification& result) {
   if (!has_visible_character(text)) {
     result.error = "the text is empty";
@@ -27,12 +27,12 @@ std::vector<int32_t> encode(const ModelRuntime& model, const std::string& text, 
   if (result.error) return {};
   const Tokenizer& tokenizer = model.source();
   const std::vector<int32_t> ids = tokenizer.encode(text);
-  const int64_t limit = model.config().context_tokens, most = limit > 0 ? limit : std::ssize(ids);
-  result.tokens_cut = static_cast<size_t>(std::max<int64_t>(std::ssize(ids) - most, 0));
-  return classifier_input(ids, most, tokenizer.bos(), tokenizer.eos());
+  const int64_t limit = model.config().context_tokens, max_tokens = limit > 0 ? limit : std::ssize(ids);
+  result.tokens_cut = static_cast<size_t>(std::max<int64_t>(std::ssize(ids) - max_tokens, 0));
+  return classifier_input(ids, max_tokens, tokenizer.bos(), tokenizer.eos());
 }
 
-/// The same of an image: the values of its patches.
+/// The same for an image: the values of its patches.
 std::vector<int32_t> encode(const ModelRuntime& model, const Image& image, Classification& result) {
   ImageValues values = image_values(image, model.config().image);
   result.error = std::move(values.error);
@@ -93,13 +93,16 @@ std::vector<Classification> Classifier::classify(std::span<const std::string> te
 std::vector<Classification> Classifier::classify_images(std::span<const Image> images,
                                                         const ClassifyOptions& options) const {
   require(reads_images(), "the model classifies texts, not images");
-  // Patches that overlap take many times the memory of their images, so that these are cut some at a time.
+  // Overlapping patches take many times the memory of their images, so that only block images are cut at a
+  // time.
   const int64_t rows = config().image.rows();
-  const int64_t at_once = std::max<int64_t>(1, 4 * model().engine().threads() * model().batch_tokens() / rows);
+  const int64_t images_per_block =
+      std::max<int64_t>(1, 4 * model().engine().threads() * model().batch_tokens() / rows);
   std::vector<Classification> results;
-  for (size_t begin = 0; begin < images.size(); begin += static_cast<size_t>(at_once)) {
-    const auto some = images.subspan(begin, std::min(images.size() - begin, static_cast<size_t>(at_once)));
-    std::ranges::move(classify_all(model(), labels_, some, options), std::back_inserter(results));
+  for (size_t begin = 0; begin < images.size(); begin += static_cast<size_t>(images_per_block)) {
+    const auto block =
+        images.subspan(begin, std::min(images.size() - begin, static_cast<size_t>(images_per_block)));
+    std::ranges::move(classify_all(model(), labels_, block, options), std::back_inserter(results));
   }
   return results;
 }

@@ -19,7 +19,8 @@ struct Classification {
   double probability = 0;            ///< of this label
   ClassProbabilities probabilities;  ///< of all labels, in the order of `Classifier::labels`
   size_t tokens_cut = 0;             ///< tokens at the end of the text that the model did not read
-  std::optional<std::string> error;  ///< why there is no label: the text is empty, the image of another size
+  std::optional<std::string>
+      error;  ///< why there is no label, such as an empty text or an image of another size
 };
 
 struct ClassifyOptions {
@@ -40,7 +41,8 @@ class SIXFOLD_API Classifier final : public Predictor {
   bool reads_images() const;
 
   /// Returns the label of each text, in their order. A text has the same probabilities whatever other texts
-  /// there are. A text that has no visible character or is not valid UTF-8 has an error; the others are served.
+  /// there are. A text that has no visible character or is not valid UTF-8 has an error; the others have
+  /// results.
   std::vector<Classification> classify(std::span<const std::string> texts,
                                        const ClassifyOptions& options = {}) const;
   /// The same for images. An image of another size than those of the training data has an error. Throws an

@@ -18,7 +18,7 @@
 namespace sixfold::cli {
 namespace {
 
-constexpr size_t most_lines_at_once = 2048;
+constexpr size_t lines_per_block = 2048;
 
 struct ClassifySettings {
   std::string model;
@@ -39,7 +39,7 @@ std::string line_of(const Classification& result) {
   return result.error ? "" : fmt::format("{}\t{:.6f}", result.label, result.probability);
 }
 
-/// Writes a line for each input, and counts what to say at the end.
+/// Writes a line for each input, and counts the failures and cut texts that are reported at the end.
 class Results {
  public:
   Results(const ClassifySettings& settings, const Classifier& classifier)
@@ -69,8 +69,7 @@ class Results {
   size_t failed_ = 0, cut_ = 0;
 };
 
-/// Warns if the first line of the input begins with a label and a tab, as those that a classifier is trained
-/// on.
+/// Warns if the first line of the input begins with a label and a tab, as lines of training data do.
 void warn_of_labels(const std::string& line, const std::vector<std::string>& labels) {
   const size_t tab = line.find('\t');
   const std::string_view beginning = without_blanks(std::string_view(line).substr(0, tab));
@@ -84,7 +83,7 @@ void warn_of_labels(const std::string& line, const std::vector<std::string>& lab
 void classify_lines(const Classifier& classifier, LineBlocks& blocks, Results& results) {
   const StopOnInterrupt interrupt;
   size_t line = 0;
-  for (std::vector<std::string> lines; !(lines = blocks.next(most_lines_at_once)).empty();) {
+  for (std::vector<std::string> lines; !(lines = blocks.next(lines_per_block)).empty();) {
     if (line == 0) warn_of_labels(lines[0], classifier.labels());
     for (const Classification& result : classifier.classify(lines, {.cancel = interrupt.token()}))
       results.write(result, fmt::format("line {}", ++line));

@@ -19,10 +19,10 @@ ClassificationOptions classification_options_of(OptionNode root, const std::stri
 }
 
 std::string describe_classes(const ModelConfig& config, const std::string& what) {
-  constexpr size_t most = 10;
+  constexpr size_t max_listed = 10;
   const std::vector<std::string> all = labels_of(config);
-  std::vector<std::string> labels(all.begin(), all.begin() + std::min<ptrdiff_t>(most, std::ssize(all)));
-  if (all.size() > most) labels.emplace_back("...");
+  std::vector<std::string> labels(all.begin(), all.begin() + std::min<ptrdiff_t>(max_listed, std::ssize(all)));
+  if (all.size() > max_listed) labels.emplace_back("...");
   return fmt::format("{} as one of {}: {} (pooling {})", what, counted(all.size(), "label"), join(labels),
                      name_of_enum(config.head.pooling));
 }
@@ -43,8 +43,8 @@ void validate(const ClassificationOptions& o) {
   require_encoder_only(o.model, "a classifier");
   check_frozen_parts(o.start, "a classifier");
   validate_groups(o, "a file whose lines are a label, a tab and a text");
-  const int64_t longest = o.data.max_tokens + 2;  // with the start token and the end token
-  require(!o.model.limits_length() || o.model.max_positions >= longest,
+  const int64_t max_input = o.data.max_tokens + 2;  // with the start token and the end token
+  require(!o.model.limits_length() || o.model.max_positions >= max_input,
           "model.max_positions: is {}, but data.max_tokens is {}; there must be a position for each token, and "
           "for the start and the end",
           o.model.max_positions, o.data.max_tokens);
@@ -84,8 +84,8 @@ std::vector<float> class_weights(const std::vector<std::string>& given, const st
             "data.class_weights: there are two factors for the label '{}'", label);
     float& weight = weights[static_cast<size_t>(found - labels.begin())];
     const char *begin = one.data() + equals + 1, *end = one.data() + one.size();
-    const auto [rest, fault] = std::from_chars(begin, end, weight);
-    require(fault == std::errc() && rest == end && std::isfinite(weight) && weight > 0,
+    const auto [rest, error] = std::from_chars(begin, end, weight);
+    require(error == std::errc() && rest == end && std::isfinite(weight) && weight > 0,
             "data.class_weights: '{}': the factor must be a number above 0", one);
   }
   return weights;

@@ -13,7 +13,7 @@
 
 namespace sixfold {
 
-/// Labelled texts, and how they become batches.
+/// Labelled texts, and the options of batching.
 struct LabelledDataOptions : BatchOptions {
   std::vector<std::string> train, valid, test;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
@@ -69,13 +69,13 @@ inline HeadConfig class_head(const std::vector<std::string>& labels, const Class
           options.activation};
 }
 
-/// Adds a warning about an activation that nothing applies.
+/// Adds a warning if an activation is set that has no effect.
 inline void advise_on_classifier(const ClassifierOptions& options, std::vector<std::string>& advice) {
   if (!options.dense && options.activation != ClassifierOptions().activation)
     advice.emplace_back("classifier.activation has no effect without classifier.dense");
 }
 
-/// What a classifier predicts, in words. `what` it reads: "texts of at most 512 tokens".
+/// Describes what a classifier predicts. `what`: its input, such as "texts of at most 512 tokens".
 std::string describe_classes(const ModelConfig& config, const std::string& what);
 
 /// The complete config of a run that trains a classifier of texts.
@@ -95,8 +95,8 @@ inline void visit(OptionVisitor& v, ClassificationOptions& o) {
   visit(v, static_cast<TaskOptions<LabelledDataOptions, ClassificationValidationOptions>&>(o));
 }
 
-/// Reads the options, and sets those that a classifier does not choose: it has no decoder. Throws an input
-/// error that begins with the place of the key if a key is not one of a classifier, or as `validate`.
+/// Reads the options, and sets those that are the same for all classifiers: there is no decoder. Throws an
+/// input error that begins with the place of the key if a key does not apply to classifiers, or as `validate`.
 ClassificationOptions classification_options_of(OptionNode root, const std::string& where);
 
 /// Throws an input error that names the key if a value is out of range, there is no training data, no limit

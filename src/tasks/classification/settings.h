@@ -10,7 +10,7 @@
 
 namespace sixfold {
 
-/// What config.json says of a classifier of texts or of images besides its network.
+/// The settings in config.json of a classifier of texts or of images, besides those of its network.
 struct ClassificationSettings {
   static constexpr std::string_view task = "classification", task_on_images = "image_classification";
   static constexpr TaskNetwork network{.task = task, .decoder = false, .head = OutputHead::classes};
@@ -23,7 +23,7 @@ inline void visit(OptionVisitor& v, ClassificationSettings& o) {
   v.field("labels", o.labels, "names of the classes");
 }
 
-/// Throws an input error if a name can't be written in a line of a table, or occurs twice.
+/// Throws an input error if a label can't be a field of a line of text, or occurs twice.
 inline void validate(const ClassificationSettings& o) {
   for (const std::string& label : o.labels) {
     require(!label.empty() && label.find_first_of(std::string_view("\t\n\r\0", 4)) == label.npos,
@@ -32,7 +32,7 @@ inline void validate(const ClassificationSettings& o) {
   }
 }
 
-/// The names of a classifier's labels. Throws an input error unless there is a valid one for each class.
+/// The names of a classifier's labels. Throws an input error unless there is a valid label for each class.
 inline std::vector<std::string> labels_of(const ModelConfig& config) {
   std::vector<std::string> labels = settings_of<ClassificationSettings>(config).labels;
   require(std::cmp_equal(labels.size(), config.head.classes),

@@ -45,8 +45,8 @@ StoredText read_text(const ClassificationOptions& options, const TaskStart& star
               .encode = encode});
 }
 
-/// Returns the config of the run's model: of a resumed run its checkpoint's, else that of a new classifier, on
-/// the encoder of start.model if there is one.
+/// Returns the config of the run's model: that of the checkpoint if the run is resumed, otherwise that of a new
+/// classifier, which has the encoder of start.model if there is one.
 ModelConfig config_of(const ClassificationOptions& options, const TaskStart& start, const StoredText& text) {
   ModelConfig config = initial_config(options.model, options.generation, start.model);
   if (!start.model.empty() && !start.resumed) keep_encoder(config, start.model, ClassificationSettings::task);
@@ -57,14 +57,14 @@ ModelConfig config_of(const ClassificationOptions& options, const TaskStart& sta
   bind_tokenizers(config, text.tokenizers);
   require(start.resumed || options.classifier.pooling != Pooling::first || text.tokenizers.source->bos() >= 0,
           "classifier.pooling: is 'first', but the vocabulary has no start token; choose mean or attention");
-  const HeadConfig before = config.head;  // of a classifier, or the default
+  const HeadConfig previous_head = config.head;  // that of the classifier to start from, or the default
   config.head = class_head(text.record.names, options.classifier);
-  if (config.task == ClassificationSettings::task && before.dense)
-    config.head.dense = before.dense, config.head.activation = before.activation,
-    config.head.norm = before.norm;
+  if (config.task == ClassificationSettings::task && previous_head.dense)
+    config.head.dense = previous_head.dense, config.head.activation = previous_head.activation,
+    config.head.norm = previous_head.norm;
   config.task = ClassificationOptions::task_name;
   config.settings = write_options(ClassificationSettings{text.record.names});
-  config.context_tokens = context_tokens_of(config, options.data.max_tokens, /*around=*/2);
+  config.context_tokens = context_tokens_of(config, options.data.max_tokens, /*special_tokens=*/2);
   return config;
 }
 
@@ -97,8 +97,8 @@ class ClassificationTask : public Task {
 
   std::vector<std::string> metrics() const override { return validation_.names; }
   Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
-    const int64_t most = run.part_tokens > 0 ? std::min(batch_tokens_, run.part_tokens) : batch_tokens_;
-    return {.scores = class_scores(model, *valid_, validation_, most, run)};
+    const int64_t max_tokens = run.part_tokens > 0 ? std::min(batch_tokens_, run.part_tokens) : batch_tokens_;
+    return {.scores = class_scores(model, *valid_, validation_, max_tokens, run)};
   }
 
   void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }

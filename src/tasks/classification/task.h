@@ -27,7 +27,7 @@ class ClassificationConfig : public TaskConfigOf<ClassificationOptions> {
   HeadConfig expected_head() const override;
 };
 
-/// Its row of the table of tasks.
+/// The entry of this task in the table of tasks.
 TaskEntry classification_entry();
 
 }  // namespace sixfold

@@ -36,7 +36,7 @@ struct EnumNames<cli::EmbeddingFormat> {
 namespace cli {
 namespace {
 
-constexpr size_t embed_lines_at_once = 2048;
+constexpr size_t embed_lines_per_block = 2048;
 
 struct EmbedSettings {
   std::string model;
@@ -46,9 +46,9 @@ struct EmbedSettings {
   std::string source, target;
   RuntimeOptions runtime;
 
-  bool two_files() const { return !source.empty(); }
+  bool has_two_files() const { return !source.empty(); }
   std::vector<std::string> inputs() const {
-    if (two_files()) return {source, target, model};
+    if (has_two_files()) return {source, target, model};
     return {text.input, model};
   }
 };
@@ -60,7 +60,7 @@ EmbeddingFormat format_of(const EmbedSettings& settings) {
 
 std::string json_of(const std::string& error) { return nlohmann::ordered_json{{"error", error}}.dump(); }
 
-/// Counts what to say at the end.
+/// Counts the failures and cut texts that are reported at the end.
 class EmbedSummary {
  public:
   void add(const TextEmbedding& embedding) { cut_ += embedding.tokens_cut > 0; }
@@ -141,7 +141,7 @@ template <class Output>
 void embed_lines(const Embedder& embedder, LineBlocks& blocks, Output& output, EmbedSummary& summary) {
   const StopOnInterrupt interrupt;
   size_t line = 0;
-  for (std::vector<std::string> lines; !(lines = blocks.next(embed_lines_at_once)).empty();) {
+  for (std::vector<std::string> lines; !(lines = blocks.next(embed_lines_per_block)).empty();) {
     for (const TextEmbedding& embedding : embedder.embed(lines, {.cancel = interrupt.token()})) {
       summary.add(embedding);
       output.write(embedding, ++line);
@@ -168,7 +168,7 @@ void embed(const EmbedSettings& settings) {
   summary.require_all();
 }
 
-/// Two texts to compare, or why a line has none.
+/// Two texts to compare, or the reason why a line does not have them.
 struct TextPair {
   std::string first, second, error;
 };
@@ -181,31 +181,31 @@ TextPair parse_pair(const std::string& line) {
   return {line.substr(0, tab), line.substr(tab + 1), {}};
 }
 
-/// The pairs of two files, or of one whose lines have a tab.
+/// Reads pairs of texts from two files, or from one file with a tab in each line.
 class TextPairReader {
  public:
   explicit TextPairReader(const EmbedSettings& settings) {
-    if (settings.two_files())
-      two_.emplace(settings.source, settings.target, settings.text.invalid, "go with");
+    if (settings.has_two_files())
+      two_files_.emplace(settings.source, settings.target, settings.text.invalid, "go with");
     else
-      one_.emplace(readable_path(settings.text.input), settings.text.invalid);
+      one_file_.emplace(readable_path(settings.text.input), settings.text.invalid);
   }
 
   /// Returns the next pairs; none at the end.
   std::vector<TextPair> next() {
-    constexpr size_t most = embed_lines_at_once / 2;
+    constexpr size_t pairs_per_block = embed_lines_per_block / 2;
     std::vector<TextPair> pairs;
     std::vector<std::string> firsts, seconds;
-    if (one_)
-      for (const std::string& line : one_->next(most)) pairs.push_back(parse_pair(line));
-    else if (two_->next(most, firsts, seconds))
+    if (one_file_)
+      for (const std::string& line : one_file_->next(pairs_per_block)) pairs.push_back(parse_pair(line));
+    else if (two_files_->next(pairs_per_block, firsts, seconds))
       for (size_t i = 0; i < firsts.size(); ++i) pairs.push_back({firsts[i], seconds[i], {}});
     return pairs;
   }
 
  private:
-  std::optional<LineBlocks> one_;
-  std::optional<LinePairs> two_;
+  std::optional<LineBlocks> one_file_;
+  std::optional<LinePairs> two_files_;
 };
 
 void compare(const EmbedSettings& settings) {
@@ -240,8 +240,8 @@ void compare(const EmbedSettings& settings) {
 void run(const EmbedSettings& settings, const CLI::App& command) {
   const bool npy = format_of(settings) == EmbeddingFormat::npy;
   require(settings.source.empty() == settings.target.empty(), "--source and --target go together; give both");
-  require(settings.cosine || !settings.two_files(), "--source and --target are for --cosine; give --input");
-  require(!settings.two_files() || command.get_option("--input")->count() == 0,
+  require(settings.cosine || !settings.has_two_files(), "--source and --target are for --cosine; give --input");
+  require(!settings.has_two_files() || command.get_option("--input")->count() == 0,
           "--input has pairs of texts, and --source and --target too; leave out one of them");
   require(settings.source != "-" || settings.target != "-",
           "--source and --target can't both be standard input");

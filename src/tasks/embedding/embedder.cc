@@ -15,15 +15,15 @@
 namespace sixfold {
 namespace {
 
-/// Returns what the encoder reads of a text, and sets what is known of it without the model.
+/// Returns the encoder input of a text, and sets `error` and the numbers of tokens in the result.
 std::vector<int32_t> encode(const ModelRuntime& model, const std::string& text, TextEmbedding& result) {
   result.error = fault_of_text(text);
   if (result.error) return {};
   const Tokenizer& tokenizer = model.source();
   const std::vector<int32_t> ids = tokenizer.encode(text);
-  const int64_t limit = model.config().context_tokens, most = limit > 0 ? limit : std::ssize(ids);
-  result.tokens_cut = static_cast<size_t>(std::max<int64_t>(std::ssize(ids) - most, 0));
-  std::vector<int32_t> input = classifier_input(ids, most, tokenizer.bos(), tokenizer.eos());
+  const int64_t limit = model.config().context_tokens, max_tokens = limit > 0 ? limit : std::ssize(ids);
+  result.tokens_cut = static_cast<size_t>(std::max<int64_t>(std::ssize(ids) - max_tokens, 0));
+  std::vector<int32_t> input = classifier_input(ids, max_tokens, tokenizer.bos(), tokenizer.eos());
   result.tokens = input.size();
   return input;
 }
@@ -37,19 +37,20 @@ void normalize(std::span<float> values) {
   for (float& value : values) value = static_cast<float>(double{value} / norm);
 }
 
-/// Counts the texts of a batch as running while it lives.
-class Running {
+/// Counts the texts of a batch in the statistics as running, during its own lifetime.
+class RunningTexts {
  public:
-  Running(DecodingStatistics& statistics, DecodingStatistics::Clock::time_point arrival, const Batch& batch)
+  RunningTexts(DecodingStatistics& statistics, DecodingStatistics::Clock::time_point arrival,
+               const Batch& batch)
       : statistics_(statistics), arrival_(arrival), batch_(batch) {
     for (size_t i = 0; i < batch.samples.size(); ++i)
       statistics.entered(arrival, batch.source.rows.length(static_cast<int>(i)));
   }
-  ~Running() {
+  ~RunningTexts() {
     for (size_t i = 0; i < batch_.samples.size(); ++i) statistics_.left(arrival_, /*target_tokens=*/0);
   }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
+  RunningTexts(const RunningTexts&) = delete;
+  RunningTexts& operator=(const RunningTexts&) = delete;
 
  private:
   DecodingStatistics& statistics_;
@@ -95,7 +96,7 @@ std::vector<TextEmbedding> Embedder::embed(std::span<const std::string> texts,
   }
   const std::vector<Batch> batches = packed.take();
   model().run(batches.size(), options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
-    const Running running(model().engine().statistics(), arrival, batches[i]);
+    const RunningTexts running(model().engine().statistics(), arrival, batches[i]);
     embed_batch(workspace, batches[i], normalizes_, results);
   });
   return results;

@@ -14,9 +14,9 @@ namespace sixfold {
 /// The embedding of a text.
 struct TextEmbedding {
   std::vector<float> values;         ///< `Embedder::size` numbers; none if there is an error
-  size_t tokens = 0;                 ///< that the model read, with those at the start and the end
+  size_t tokens = 0;                 ///< number of tokens that the model read, including special tokens
   size_t tokens_cut = 0;             ///< tokens at the end of the text that the model did not read
-  std::optional<std::string> error;  ///< why there is no embedding: the text is not valid UTF-8, for example
+  std::optional<std::string> error;  ///< why there is no embedding, such as text that is not valid UTF-8
 };
 
 struct EmbedOptions {
@@ -40,7 +40,7 @@ class SIXFOLD_API Embedder final : public Predictor {
 
   /// Returns the embedding of each text, in their order. A text has the same embedding, bit for bit, whatever
   /// other texts there are, and with any number of threads. An empty text has one too. A text that is not valid
-  /// UTF-8 or has a NUL has an error; the others are served.
+  /// UTF-8 or has a NUL has an error; the others have results.
   std::vector<TextEmbedding> embed(std::span<const std::string> texts, const EmbedOptions& options = {}) const;
 
  private:

@@ -5,7 +5,7 @@
 
 namespace sixfold {
 
-/// What config.json says of a model of embeddings besides its network.
+/// The settings in config.json of a model of embeddings, besides those of its network.
 struct EmbeddingSettings {
   static constexpr std::string_view task = "embedding";
   static constexpr TaskNetwork network{.task = task, .decoder = false, .head = OutputHead::embedding};

@@ -8,9 +8,9 @@ namespace sixfold {
 namespace {
 
 void describe_embedding(const ModelConfig& model, const InfoLine& line) {
-  const std::string most =
+  const std::string limit =
       model.context_tokens > 0 ? " of at most " + counted(model.context_tokens, "token") : "";
-  line("embeds", fmt::format("texts{} as {} (pooling {}{})", most, counted(model.d_model, "number"),
+  line("embeds", fmt::format("texts{} as {} (pooling {}{})", limit, counted(model.d_model, "number"),
                              name_of_enum(model.head.pooling),
                              settings_of<EmbeddingSettings>(model).normalize ? ", norm 1" : ""));
 }

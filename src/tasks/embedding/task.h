@@ -3,7 +3,7 @@
 
 namespace sixfold {
 
-/// The row of the table of tasks for models of embeddings, which are imported and not trained.
+/// The entry of this task in the table of tasks. Its models are imported and not trained.
 TaskEntry embedding_entry();
 
 }  // namespace sixfold

@@ -18,12 +18,12 @@ void visit(OptionVisitor& v, CaptionOptions& o) { visit_search_fields(v, o.beam_
 
 namespace {
 
-SearchOptions search_options(const ModelRuntime& model, const CaptionOptions& options) {
+SearchOptions caption_search_options(const ModelRuntime& model, const CaptionOptions& options) {
   check_ranges(options);
-  SearchOptions how{.rules = options.generation.value_or(model.config().generation),
-                    .batch_tokens = model.batch_tokens(options.batch_tokens)};
-  if (options.beam_size) how.rules.beam_size = *options.beam_size;
-  return how;
+  SearchOptions result{.rules = options.generation.value_or(model.config().generation),
+                       .batch_tokens = model.batch_tokens(options.batch_tokens)};
+  if (options.beam_size) result.rules.beam_size = *options.beam_size;
+  return result;
 }
 
 /// The search of the captions of one call.
@@ -34,7 +34,7 @@ class CaptionJob final : public RequestGroup {
         model_(model),
         images_(images),
         cancel_(options.cancel),
-        requests_(model.config(), search_options(model, options)),
+        requests_(model.config(), caption_search_options(model, options)),
         captions_(images.size()),
         best_(images.size()) {}
 
@@ -68,7 +68,7 @@ class CaptionJob final : public RequestGroup {
   std::vector<Hypothesis> best_;  // by image
 };
 
-/// Attention weights without those of the class token, which is the first of `rows` that are attended to.
+/// Attention weights without those of the class token, which is the first of the `rows` encoder outputs.
 std::vector<float> without_class_token(const std::vector<float>& weights, int rows) {
   std::vector<float> patches;
   for (size_t i = 0; i < weights.size(); ++i)

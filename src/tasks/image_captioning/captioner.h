@@ -16,18 +16,18 @@ namespace sixfold {
 
 class OptionVisitor;
 
-/// What a model says of an image.
+/// A caption of an image.
 struct Caption {
   std::string text;            ///< empty if there is an error
-  double score = 0;            ///< `log_probability`, normalized as the model's generation settings say
+  double score = 0;            ///< `log_probability`, normalized as in the generation settings
   double log_probability = 0;  ///< sum over all tokens, including the end token
   FinishReason reason = FinishReason::end_token;  ///< anything else: the maximum length was reached
-  std::optional<std::string> error;               ///< why there is no caption: the image has another size
+  std::optional<std::string> error;               ///< why there is no caption, such as an image of another size
 };
 
 struct CaptionOptions {
   std::optional<int> beam_size = {};  ///< default: that of `generation`
-  /// How captions are searched and scored. Default: the model's (`Predictor::generation`).
+  /// Settings of the search and of the scores. Default: those of the model (`Predictor::generation`).
   std::optional<GenerationConfig> generation = {};
   /// Number of patches, times beam size, decoded at once by each thread; 0: depends on the model's size.
   int64_t batch_tokens = 0;
@@ -40,10 +40,10 @@ struct ImageAttention {
   std::string caption;
   std::vector<std::string> tokens;  ///< of the caption, including the end token unless it was cut
   int rows = 0, columns = 0;        ///< of the grid of patches
-  int patch = 0, stride = 0;        ///< in pixels: the side of a patch, and from one patch to the next
+  int patch = 0, stride = 0;        ///< in pixels
   int layer = 0, heads = 0;
-  std::vector<float> weights;  ///< [heads, tokens, rows * columns], those used to predict each token; a class
-                               ///< token that the model has is left out
+  std::vector<float> weights;  ///< [heads, tokens, rows * columns], the weights used to predict each token;
+                               ///< without those of a class token
 };
 
 /// Captions images with the model in a model folder. Safe to share between threads.
@@ -61,12 +61,12 @@ class SIXFOLD_API Captioner final : public Predictor {
 
   /// Returns the caption of each image, in their order. An image has the same caption whatever other images
   /// there are, and with any number of threads. An image of another size than those of the training data has an
-  /// error; the others are served. Calls at the same time share the threads.
+  /// error; the others have results. Concurrent calls share the threads.
   std::vector<Caption> caption(std::span<const Image> images, const CaptionOptions& options = {}) const;
 
-  /// Returns the attention over the patches of an image while its caption is said, in a layer of the decoder
-  /// (negative: counted from the last). Throws an input error if the image has another size than the model
-  /// reads, or if there is no such layer.
+  /// Captions an image, and returns the cross-attention over its patches in a layer of the decoder (negative:
+  /// counted from the last). Throws an input error if the image has another size than the model reads, or if
+  /// there is no such layer.
   ImageAttention attention(const Image& image, int layer = -1, const CaptionOptions& options = {}) const;
 };
 

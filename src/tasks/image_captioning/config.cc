@@ -7,7 +7,7 @@
 namespace sixfold {
 namespace {
 
-/// A model of captions, in messages.
+/// The name of this kind of model in messages.
 constexpr std::string_view model_name = "a model of captions";
 
 }  // namespace
@@ -23,12 +23,12 @@ ImageCaptioningOptions image_captioning_options_of(OptionNode root, const std::s
   ImageCaptioningOptions options;
   refuse_second_tokenizer(root, fmt::format("{} has one tokenizer, that of the captions", model_name),
                           options.tokenizer);
-  const bool chooses_positions = root.find_path("model.positions") != nullptr;
-  const bool chooses_tying = root.find_path("model.tied_embeddings") != nullptr;
+  const bool sets_positions = root.find_path("model.positions") != nullptr;
+  const bool sets_tying = root.find_path("model.tied_embeddings") != nullptr;
   read_options(root, options);
-  const ImageCaptioningOptions defaults;  // other than those of a preset
-  if (!chooses_positions) options.model.positions = defaults.model.positions;
-  if (!chooses_tying) options.model.tied_embeddings = defaults.model.tied_embeddings;
+  const ImageCaptioningOptions defaults;  // they differ from those of a preset
+  if (!sets_positions) options.model.positions = defaults.model.positions;
+  if (!sets_tying) options.model.tied_embeddings = defaults.model.tied_embeddings;
   normalize_alike(options.tokenizer);
   validate_at(options, where);
   return options;

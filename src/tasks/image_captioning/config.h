@@ -10,7 +10,7 @@
 
 namespace sixfold {
 
-/// Images with captions, and how they become batches.
+/// Images with captions, and the options of batching.
 struct CaptionDataOptions : ImageFilesOptions {};
 
 inline void visit(OptionVisitor& v, CaptionDataOptions& o) {
@@ -46,8 +46,8 @@ inline void visit(OptionVisitor& v, ImageCaptioningOptions& o) {
   visit(v, static_cast<TaskOptions<CaptionDataOptions, CaptionValidationOptions>&>(o));
 }
 
-/// Reads the options, and sets those that a model of captions does not choose. Throws an input error that
-/// begins with the place of the key if a key is not one of such a model, or as `validate`.
+/// Reads the options, and sets those that are the same for all captioning models. Throws an input error that
+/// begins with the place of the key if a key does not apply to such models, or as `validate`.
 ImageCaptioningOptions image_captioning_options_of(OptionNode root, const std::string& where);
 
 /// Throws an input error that names the key if a value is out of range, there is no training data, no limit

@@ -46,7 +46,7 @@ StoredText read_captions(const ImageCaptioningOptions& options, const TaskStart&
                                   }});
 }
 
-/// Returns the config of the run's model, which continues that of start.model if there is one.
+/// Returns the config of the run's model. It is based on that of start.model, if there is one.
 ModelConfig config_of(const ImageCaptioningOptions& options, const TaskStart& start,
                       const Tokenizers& tokenizers) {
   ModelConfig config = initial_config(options.model, options.generation, start.model);
@@ -59,7 +59,7 @@ ModelConfig config_of(const ImageCaptioningOptions& options, const TaskStart& st
   return config;
 }
 
-/// Throws an input error that names an image whose caption is longer than the model has positions.
+/// Throws an input error that names the first image whose caption has more tokens than the model has positions.
 void require_positions_for(const ModelConfig& config, const CaptionDataset& data, std::string_view key) {
   if (!config.limits_length()) return;
   for (int64_t i = 0; i < data.size(); ++i)
@@ -104,12 +104,12 @@ class ImageCaptioningTask : public Task {
   ScoredDecoding decoding(int64_t part_tokens) const {
     return {.beam_size = validation_.beam_size, .part_tokens = part_tokens};
   }
-  /// The number of images that are captioned.
+  /// The number of images that validation captions.
   int64_t captioned() const {
     return validation_.max_images > 0 ? std::min(valid_->size(), validation_.max_images) : valid_->size();
   }
-  /// The number of images whose patches are in memory at a time: enough to keep the search busy.
-  int64_t block(int64_t part_tokens) const {
+  /// The number of images whose patches are in memory at the same time: enough to keep the search busy.
+  int64_t block_size(int64_t part_tokens) const {
     return std::max<int64_t>(1, 4 * decoding(part_tokens).tokens() / valid_->rows());
   }
 
@@ -121,16 +121,16 @@ class ImageCaptioningTask : public Task {
   std::optional<CaptionDataset> valid_;
 };
 
-/// Captions are compared as the tokenizer reads them. One with a token that is not in the vocabulary has no
-/// equal.
+/// References are the captions as the tokenizer decodes them. No output equals a reference with an unknown
+/// token.
 Evaluation ImageCaptioningTask::evaluate(const Transformer& model, const EvaluationRun& run) const {
   if (!validation_.generates()) return {};
   const Tokenizer& tokenizer = *tokenizers_.target;
   ValidationScores scores = validation_.scores(tokenizer);
   Evaluation evaluation;
   const int64_t count = captioned();
-  for (int64_t begin = 0; begin < count; begin += block(run.part_tokens)) {
-    const int64_t end = std::min(count, begin + block(run.part_tokens));
+  for (int64_t begin = 0; begin < count; begin += block_size(run.part_tokens)) {
+    const int64_t end = std::min(count, begin + block_size(run.part_tokens));
     BatchBuilder images;
     for (int64_t i = begin; i < end; ++i) valid_->add(i, 0, images.sample(static_cast<int32_t>(i)));
     const Batch batch = images.take();
@@ -146,8 +146,8 @@ Evaluation ImageCaptioningTask::evaluate(const Transformer& model, const Evaluat
       const std::string reference = replace_invalid_utf8(tokenizer.decode(caption));
       if (evaluation.samples.size() < most_samples && reference.size() <= most_sample_bytes)
         evaluation.samples.push_back(sample_of("image " + std::to_string(i + 1), found, reference));
-      const bool known = tokenizer.count_unknown(caption) == 0;
-      scores.add(found, {&reference, 1}, known);
+      const bool exact_reference = tokenizer.count_unknown(caption) == 0;
+      scores.add(found, {&reference, 1}, exact_reference);
     }
   }
   evaluation.scores = scores.scores(run.processes);
@@ -158,7 +158,7 @@ int64_t ImageCaptioningTask::score_bytes(int64_t part_tokens) const {
   if (!validation_.generates()) return 0;
   const int64_t copies = 3;  // of the patches: in the batch, as sources, and in the requests
   const int64_t values =
-      std::min(block(part_tokens), captioned()) * valid_->rows() * config_.source_ids_per_row();
+      std::min(block_size(part_tokens), captioned()) * valid_->rows() * config_.source_ids_per_row();
   const auto patches = [this](int64_t) { return valid_->rows(); };
   return decoding_bytes(config_, captioned(), patches, decoding(part_tokens)) +
          copies * values * int64_t{sizeof(int32_t)};

@@ -9,7 +9,7 @@
 namespace sixfold {
 
 /// The config of a run that trains a model to caption images: an encoder of patches (Dosovitskiy et al. 2021)
-/// and the paper's decoder, which attends to them.
+/// and the decoder of the original Transformer, which attends to them.
 ///
 ///     ImageCaptioningOptions options;
 ///     options.data.train = {"train.images", "train.captions"};
@@ -26,7 +26,7 @@ class ImageCaptioningConfig : public TaskConfigOf<ImageCaptioningOptions> {
   std::vector<Finding> check_data(const std::atomic<int>* stop) const override;
 };
 
-/// Its row of the table of tasks.
+/// The entry of this task in the table of tasks.
 TaskEntry image_captioning_entry();
 
 }  // namespace sixfold

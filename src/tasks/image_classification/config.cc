@@ -16,11 +16,11 @@ ImageClassificationOptions image_classification_options_of(OptionNode root, cons
   refuse_keys_of_a_decoder(root, "a classifier");
   refuse_key(root, "model.max_positions", std::to_string(Architecture().max_positions),
              "follows from the size of the images");
-  const bool chooses_positions = root.find_path("model.positions") != nullptr;
+  const bool sets_positions = root.find_path("model.positions") != nullptr;
   ImageClassificationOptions options;
   read_options(root, options);
   options.model.decoder_layers = 0;  // a preset has a decoder
-  if (!chooses_positions) options.model.positions = ImageClassificationOptions().model.positions;
+  if (!sets_positions) options.model.positions = ImageClassificationOptions().model.positions;
   validate_at(options, where);
   return options;
 }

@@ -10,7 +10,7 @@
 
 namespace sixfold {
 
-/// Labelled images, and how they become batches.
+/// Labelled images, and the options of batching.
 struct ImageDataOptions : ImageFilesOptions {
   std::vector<std::string> test;
   std::vector<std::string> label_names;
@@ -49,8 +49,8 @@ inline void visit(OptionVisitor& v, ImageClassificationOptions& o) {
   visit_training_groups(v, o);
 }
 
-/// Reads the options, and sets those that a classifier does not choose. Throws an input error that begins with
-/// the place of the key if a key is not one of a classifier of images, or as `validate`.
+/// Reads the options, and sets those that are the same for all image classifiers. Throws an input error that
+/// begins with the place of the key if a key does not apply to image classifiers, or as `validate`.
 ImageClassificationOptions image_classification_options_of(OptionNode root, const std::string& where);
 
 /// Throws an input error that names the key if a value is out of range, there is no training data, no limit

@@ -18,8 +18,8 @@
 namespace sixfold {
 namespace {
 
-/// Whether a file of labels is an IDX file.
-bool has_numbers(const std::vector<std::string>& files) {
+/// Whether any file of labels is an IDX file.
+bool has_idx_labels(const std::vector<std::string>& files) {
   for (size_t i = 1; i < files.size(); i += 2)
     if (is_idx_file(files[i])) return true;
   return false;
@@ -27,13 +27,13 @@ bool has_numbers(const std::vector<std::string>& files) {
 
 SequenceStoreRecord read_images(const ImageClassificationOptions& options, const TaskStart& start) {
   const ImageDataOptions& data = options.data;
-  const std::set<std::string> different(data.label_names.begin(), data.label_names.end());
-  require(different.size() == data.label_names.size(), "data.label_names: a name occurs twice");
-  for (const std::string& name : different)
+  const std::set<std::string> distinct_names(data.label_names.begin(), data.label_names.end());
+  require(distinct_names.size() == data.label_names.size(), "data.label_names: a name occurs twice");
+  for (const std::string& name : distinct_names)
     require(!name.empty() && name == without_blanks(name),
             "data.label_names: '{}' is empty or has spaces around it, which labels do not have; remove them",
             name);
-  if (!different.empty() && !start.resumed && !has_numbers(data.train) && !has_numbers(data.valid))
+  if (!distinct_names.empty() && !start.resumed && !has_idx_labels(data.train) && !has_idx_labels(data.valid))
     log_warning("data.label_names has no effect, since no file of labels is an IDX file of numbers");
   const auto names = [&] {
     std::vector<std::string> labels = labels_of_images(data.train, data.label_names, start.stop);
@@ -59,8 +59,8 @@ SequenceStoreRecord read_images(const ImageClassificationOptions& options, const
       .record;
 }
 
-/// Returns the config of the run's model: of a resumed run its checkpoint's, else that of a new classifier, on
-/// the encoder of start.model if there is one.
+/// Returns the config of the run's model: that of the checkpoint if the run is resumed, otherwise that of a new
+/// classifier, which has the encoder of start.model if there is one.
 ModelConfig config_of(const ImageClassificationOptions& options, const TaskStart& start,
                       const SequenceStoreRecord& record) {
   ModelConfig config = initial_config(options.model, options.generation, start.model);
@@ -106,8 +106,8 @@ class ImageClassificationTask : public Task {
 
   std::vector<std::string> metrics() const override { return validation_.names; }
   Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
-    const int64_t most = run.part_tokens > 0 ? std::min(batch_tokens_, run.part_tokens) : batch_tokens_;
-    return {.scores = class_scores(model, *valid_, validation_, most, run)};
+    const int64_t max_tokens = run.part_tokens > 0 ? std::min(batch_tokens_, run.part_tokens) : batch_tokens_;
+    return {.scores = class_scores(model, *valid_, validation_, max_tokens, run)};
   }
   std::string history() const override { return history_of(record_); }
 

@@ -27,7 +27,7 @@ class ImageClassificationConfig : public TaskConfigOf<ImageClassificationOptions
   HeadConfig expected_head() const override;
 };
 
-/// Its row of the table of tasks.
+/// The entry of this task in the table of tasks.
 TaskEntry image_classification_entry();
 
 }  // namespace sixfold

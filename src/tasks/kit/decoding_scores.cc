@@ -10,42 +10,42 @@
 namespace sixfold {
 namespace {
 
-/// The bytes of a pool of keys and values that has held this many rows. Its capacity doubles when it is full,
+/// The size in bytes of a key-value cache that has held this many rows. Its capacity doubles when it is full,
 /// one layer after the other.
-int64_t pool_bytes(const ModelConfig& config, int64_t rows) {
-  int64_t held = RowStore::min_rows;
-  while (held < rows) held *= 2;
+int64_t cache_bytes(const ModelConfig& config, int64_t rows) {
+  int64_t capacity = RowStore::min_rows;
+  while (capacity < rows) capacity *= 2;
   const int64_t row =
       int64_t{config.heads} * (config.key_width() + config.value_width()) * int64_t{sizeof(float)};
-  return row * (held * config.decoder_layers + held / 2);
+  return row * (capacity * config.decoder_layers + capacity / 2);
 }
 
 }  // namespace
 
 int64_t ScoredDecoding::tokens() const {
-  const int64_t usual = SearchOptions{}.batch_tokens;
-  return part_tokens > 0 ? std::min(usual, part_tokens) : usual;
+  const int64_t default_tokens = SearchOptions{}.batch_tokens;
+  return part_tokens > 0 ? std::min(default_tokens, part_tokens) : default_tokens;
 }
 
 std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
                                                  const std::vector<std::vector<int32_t>>& sources,
-                                                 const ScoredDecoding& how, const EvaluationRun& run,
+                                                 const ScoredDecoding& options, const EvaluationRun& run,
                                                  OutputFacts& facts) {
   const auto rank = static_cast<size_t>(run.processes.rank()), size = static_cast<size_t>(run.processes.size());
-  std::vector<std::vector<int32_t>> own;
-  for (size_t i = rank; i < sources.size(); i += size) own.push_back(sources[i]);
-  SearchOptions options{.rules = model.config().generation, .batch_tokens = how.tokens()};
-  options.rules.beam_size = how.beam_size;
-  std::vector<std::string> found_by_us(own.size());
+  std::vector<std::vector<int32_t>> local_sources;
+  for (size_t i = rank; i < sources.size(); i += size) local_sources.push_back(sources[i]);
+  SearchOptions search_options{.rules = model.config().generation, .batch_tokens = options.tokens()};
+  search_options.rules.beam_size = options.beam_size;
+  std::vector<std::string> local_outputs(local_sources.size());
   DecodeWorkspace decoding(model);
   decoding.arena = run.arena;
-  search(decoding, own, options, [&](size_t i, const std::vector<Hypothesis>& found) {
+  search(decoding, local_sources, search_options, [&](size_t i, const std::vector<Hypothesis>& found) {
     std::vector<int32_t> ids = found[0].ids;
     ids.push_back(found[0].reason != FinishReason::end_token || ends_in_a_loop(found[0].ids));
-    found_by_us[i].assign(reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int32_t));
+    local_outputs[i].assign(reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int32_t));
   });
   std::vector<std::vector<int32_t>> outputs;
-  for (const std::string& bytes : run.processes.interleave(found_by_us)) {
+  for (const std::string& bytes : run.processes.interleave(local_outputs)) {
     auto& ids = outputs.emplace_back(bytes.size() / sizeof(int32_t));
     std::memcpy(ids.data(), bytes.data(), bytes.size());
     const bool endless = ids.back() != 0;
@@ -56,18 +56,18 @@ std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
 }
 
 int64_t decoding_bytes(const ModelConfig& config, int64_t sources,
-                       const std::function<int64_t(int64_t)>& source_tokens, const ScoredDecoding& how) {
-  const int64_t budget = how.tokens() / how.beam_size;
-  int64_t source = 0, target = 0, most_source = 0, most_target = 0;
+                       const std::function<int64_t(int64_t)>& source_tokens, const ScoredDecoding& options) {
+  const int64_t budget = options.tokens() / options.beam_size;
+  int64_t source = 0, target = 0, max_source = 0, max_target = 0;
   for (int64_t i = 0; i < sources; ++i) {
     const int64_t tokens = source_tokens(i);
     if (source + tokens > budget) source = target = 0;
     source += tokens;
-    target += how.beam_size * max_output_length(config.generation, static_cast<int>(tokens));
-    most_source = std::max(most_source, source);
-    most_target = std::max(most_target, target);
+    target += options.beam_size * max_output_length(config.generation, static_cast<int>(tokens));
+    max_source = std::max(max_source, source);
+    max_target = std::max(max_target, target);
   }
-  return pool_bytes(config, most_source) + pool_bytes(config, most_target);
+  return cache_bytes(config, max_source) + cache_bytes(config, max_target);
 }
 
 }  // namespace sixfold

@@ -48,12 +48,13 @@ void set_image_input(ModelConfig& config, const PatchOptions& patches, const Aug
                      const TaskStart& start) {
   const ImageSize size = stored_image(map_sequences(encoded_data_of(start), /*validation=*/false)[0]).size;
   const ImageInput image = image_input(patches, augmentation, size);
-  const ImageInput& theirs = config.image;
-  require(start.model.empty() || (theirs.height == image.height && theirs.width == image.width &&
-                                  theirs.channels == image.channels && theirs.patch == image.patch &&
-                                  theirs.step() == image.step() && theirs.class_token == image.class_token &&
-                                  theirs.mean == image.mean && theirs.std == image.std),
-          "{}: reads {}, but the data and the group image have {}", start.model, describe(theirs),
+  const ImageInput& start_image = config.image;
+  require(start.model.empty() ||
+              (start_image.height == image.height && start_image.width == image.width &&
+               start_image.channels == image.channels && start_image.patch == image.patch &&
+               start_image.step() == image.step() && start_image.class_token == image.class_token &&
+               start_image.mean == image.mean && start_image.std == image.std),
+          "{}: reads {}, but the data and the group image have {}", start.model, describe(start_image),
           describe(image));
   config.image = image;
 }

@@ -9,22 +9,22 @@
 #include "train/config.h"
 #include "train/task.h"
 
-// What tasks on images have in common.
+// Functions and options shared by the tasks on images.
 
 namespace sixfold {
 
-/// The patches that an image is cut into: the group `image`, without the size, which that of the data gives.
+/// How an image is cut into patches: the group `image` of a config. The size of the images is that of the data.
 struct PatchOptions : ImageInput {};
 
 inline void visit(OptionVisitor& v, PatchOptions& o) { visit_patches(v, o); }
 
-/// Pairs of files, and how they become batches. A task derives its group `data` from this.
+/// Pairs of files, and the options of batching. A task derives its group `data` from this.
 struct ImageFilesOptions : BatchOptions {
   std::vector<std::string> train, valid;
   Augmentation augmentation;
 };
 
-/// Visits the files. `texts` is the second half of the description of `train`: what belongs to the images.
+/// Visits the files. `texts`: what belongs to the images, in the description of `train`.
 inline void visit_image_files(OptionVisitor& v, ImageFilesOptions& o, std::string_view texts) {
   v.field("train", o.train,
           "training data, files of images and of " + std::string(texts) +
@@ -32,7 +32,7 @@ inline void visit_image_files(OptionVisitor& v, ImageFilesOptions& o, std::strin
   v.field("valid", o.valid, "validation data, given in the same way; empty: no validation");
 }
 
-/// Visits augmentation and batches. `caution`: what to heed about mirrored images.
+/// Visits augmentation and batches. `caution`: when not to mirror images, in the description of `flip`.
 inline void visit_image_batches(OptionVisitor& v, ImageFilesOptions& o, std::string_view caution = {}) {
   v.field("flip", o.augmentation.flip,
           "mirror training images from left to right at random" + std::string(caution));
@@ -44,7 +44,8 @@ inline void visit_image_batches(OptionVisitor& v, ImageFilesOptions& o, std::str
   visit(v, static_cast<BatchOptions&>(o));
 }
 
-/// Throws an input error that names the key unless files come in pairs. `texts`: "labels".
+/// Throws an input error that names the key unless the files come in pairs. `texts`: as above, such as
+/// "labels".
 void check_pairs(const ImageFilesOptions& data, std::string_view texts);
 
 /// Describes what determines the encoded images besides the contents of the given files, for
@@ -55,9 +56,9 @@ std::string settings_of_images(const TaskStart& start, const ImageFilesOptions& 
 /// key if patches do not cover the images, or if a random change may leave nothing of one.
 ImageInput image_input(const PatchOptions& patches, const Augmentation& augmentation, const ImageSize& size);
 
-/// Sets what the model reads: patches of images of the size that the run's encoded data has. Throws
-/// an input error that names the key if patches do not cover them, and one that begins with the folder if the
-/// model to start from reads others.
+/// Sets the input of the model: patches of images of the size that the run's encoded data has. Throws an input
+/// error that names the key if patches do not cover the images, and one that begins with the folder if the
+/// model to start from has another input.
 void set_image_input(ModelConfig& config, const PatchOptions& patches, const Augmentation& augmentation,
                      const TaskStart& start);
 

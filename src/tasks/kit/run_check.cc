@@ -15,7 +15,7 @@
 namespace sixfold {
 namespace {
 
-/// Multiplications and additions for one token of a batch, forwards and backwards.
+/// The number of floating-point operations of the forward and backward pass for one token of a batch.
 double operations_of_token(const ModelConfig& config) {
   const double d = config.d_model;
   const double embeddings = d * (config.tied_embeddings == TiedEmbeddings::none ? 3.0 : 1.0) *
@@ -43,22 +43,22 @@ double forecast_updates(const ModelConfig& config, const TrainOptions& options) 
 }
 
 int expected_vocabulary(const TokenizerOptions& options) {
-  constexpr int usual = 8000;
+  constexpr int default_size = 8000;
   if (options.source.empty() && options.target.empty())
-    return options.vocab_size > 0 ? options.vocab_size : usual;
+    return options.vocab_size > 0 ? options.vocab_size : default_size;
   try {
     return make_tokenizers(options, std::span<const std::string>(), {}).target->vocab_size();
-  } catch (const Error&) {  // training will say so
-    return usual;
+  } catch (const Error&) {  // training reports the error
+    return default_size;
   }
 }
 
-void find_in_run(const ModelConfig& config, const TrainOptions& options, const std::string& folder,
-                 std::vector<Finding>& findings) {
-  constexpr double enough_updates = 300;
+void check_resources(const ModelConfig& config, const TrainOptions& options, const std::string& folder,
+                     std::vector<Finding>& findings) {
+  constexpr double min_updates = 300;
   if (options.train.minutes > 0 && options.start.model.empty()) {
     const double updates = forecast_updates(config, options);
-    if (updates < enough_updates)
+    if (updates < min_updates)
       findings.push_back(
           {"too-few-updates",
            Severity::warning,
@@ -67,7 +67,7 @@ void find_in_run(const ModelConfig& config, const TrainOptions& options, const s
                "tokens; a model learns little in fewer than {:.0f}. Make the model smaller "
                "(model.d_model, the numbers of layers), make data.batch_tokens smaller, or give it "
                "more time",
-               options.train.minutes, updates, options.data.batch_tokens, enough_updates),
+               options.train.minutes, updates, options.data.batch_tokens, min_updates),
            {}});
   }
   const double weights = static_cast<double>(parameter_count(config));

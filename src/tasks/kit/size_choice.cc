@@ -18,7 +18,7 @@ constexpr std::string_view sizes[] = {"model.preset", "model.d_model",        "m
                                       "model.d_ff",   "model.encoder_layers", "model.decoder_layers",
                                       "start.model"};
 
-/// The number that a config gives; 0 if it gives none. What is no number is an error when options are read.
+/// The number that a config sets for a key, or 0. A malformed number is an error when the options are read.
 double number_at(const OptionNode& root, std::string_view key) {
   const OptionNode* node = root.find_path(key);
   double number = 0;
@@ -26,13 +26,13 @@ double number_at(const OptionNode& root, std::string_view key) {
   return number;
 }
 
-/// The size of the training data in megabytes. Gzipped text is taken for three times as large as its file.
+/// The size of the training data in megabytes. A gzipped file counts three times its size.
 double megabytes_of_data(const OptionNode& root) {
   double bytes = 0;
   const OptionNode* files = root.find_path("data.train");
   if (!files) return 0;
   for (const OptionNode& file : list_elements({*files, "data.train", {}})) {
-    std::error_code missing;  // which is an error when the file is read
+    std::error_code missing;  // reported when the file is read
     const auto size = std::filesystem::file_size(file.text, missing);
     if (!missing) bytes += static_cast<double>(size) * (file.text.ends_with(".gz") ? 3 : 1);
   }
@@ -60,26 +60,27 @@ bool has_value(const std::string& assignment) {
 /// The options of a run that has begun; none if there is no such run.
 std::optional<OptionNode> options_of(const std::string& run) {
   const std::string path = run + "/config.json";
-  std::error_code missing;  // which is an error when the run is resumed
+  std::error_code missing;  // reported when the run is resumed
   if (run.empty() || !std::filesystem::is_regular_file(path, missing)) return {};
   return read_option_file(path);
 }
 
-/// Whether the options have another value than a condition asks for.
-bool is_against(const std::string& condition, const OptionNode& root) {
+/// Whether the options have another value than a condition requires.
+bool contradicts(const std::string& condition, const OptionNode& root) {
   const OptionNode* node = root.find_path(key_of(condition));
   return is_condition(condition) && node && !condition.ends_with("?=" + node->text);
 }
 
-/// What a run has for each key of the table that is not given.
+/// The values of a run for all keys of the table that the config does not set.
 template <class IsGiven>
 std::vector<std::string> values_of_run(const OptionNode& begun, const OptionNode& root,
                                        std::span<const SizeChoice> table, const IsGiven& given) {
   std::set<std::string> keys;
   for (const SizeChoice& row : table)
-    for (const std::string_view together : row.options) {
-      const std::vector<std::string> words = words_of(together);
-      if (std::ranges::any_of(words, [&](const std::string& word) { return is_against(word, root); })) continue;
+    for (const std::string_view group : row.options) {
+      const std::vector<std::string> words = words_of(group);
+      if (std::ranges::any_of(words, [&](const std::string& word) { return contradicts(word, root); }))
+        continue;
       for (const std::string& word : words)
         if (has_value(word)) keys.insert(key_of(word));
     }
@@ -99,19 +100,19 @@ std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const Si
   if (const auto begun = options_of(run)) return values_of_run(*begun, root, table, given);
   const double minutes = number_at(root, "train.minutes");
   if (minutes <= 0 || number_at(root, "train.updates") > 0 || number_at(root, "train.epochs") > 0) return {};
-  const int asked = static_cast<int>(number_at(root, "train.threads"));
-  const int threads = asked > 0 ? asked : available_threads();
+  const int given_threads = static_cast<int>(number_at(root, "train.threads"));
+  const int threads = given_threads > 0 ? given_threads : available_threads();
   const double operations = 60 * minutes * threads * training_rate(precision_of(root)) / 1e12;
   const double megabytes = megabytes_of_data(root);
   const SizeChoice* best = &table.front();
   for (const SizeChoice& row : table)
     if (row.operations <= operations && row.megabytes <= megabytes) best = &row;
   const auto excludes = [&](const std::string& word) {
-    return is_condition(word) ? is_against(word, root) : given(key_of(word));
+    return is_condition(word) ? contradicts(word, root) : given(key_of(word));
   };
   std::vector<std::string> chosen;
-  for (const std::string_view together : best->options) {
-    const std::vector<std::string> assignments = words_of(together);
+  for (const std::string_view group : best->options) {
+    const std::vector<std::string> assignments = words_of(group);
     if (std::ranges::none_of(assignments, excludes))
       std::ranges::copy_if(assignments, std::back_inserter(chosen), has_value);
   }

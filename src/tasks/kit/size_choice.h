@@ -8,27 +8,28 @@
 
 namespace sixfold {
 
-/// A row of a task's table of sizes: options of a run whose config gives none. Rows go from small models to
-/// large ones.
+/// A row of a task's table of sizes: options for a run whose config sets no sizes. Rows are ordered from small
+/// models to large ones.
 struct SizeChoice {
-  /// What the row needs: operations that the minutes of the run allow, in 1e12, and training data in megabytes.
+  /// The minimum for this row: operations that the minutes of the run allow, in 1e12, and training data in
+  /// megabytes.
   double operations, megabytes;
-  /// Assignments such as "model.d_model=128", separated by spaces. Those of one text are made if the config
-  /// gives none of their options, nor any that stands among them without a value. One such as
-  /// "optimizer.kind?=adam" makes nothing: the others are left out if the config gives another value.
+  /// Groups of assignments such as "model.d_model=128", separated by spaces. A group is applied if the config
+  /// sets none of its options. A group may contain an option without a value, which must not be set either, and
+  /// a condition such as "optimizer.kind?=adam": the group is not applied if the config sets another value.
   std::vector<std::string_view> options;
 };
 
-/// The norm in front of each sub-layer, with which short trainings learn more surely (Xiong et al. 2020).
+/// Layer normalization before each sub-layer, which makes short trainings more stable (Xiong et al. 2020).
 inline constexpr std::string_view pre_norm =
     "model.preprocess=[norm] model.postprocess=[dropout,add] model.postprocess_top=[norm]";
 
-/// Returns the assignments for options that are not given in `root`, the tree of a config that has
-/// `train.minutes` as its only limit and neither sizes of a model (`model.preset`, `model.d_model`, ...) nor
-/// `start.model`; otherwise none. They are those of the last row whose needs are met. The operations are those
-/// of the threads and of a table of processors (`training_rate`); no clock is read. `run`: the folder of a run
-/// that may have begun, whose values are taken instead; empty: there is none. Throws an input error if its
-/// config can't be read.
+/// Returns assignments of sizes for a config, the tree `root`. There are none unless `train.minutes` is the
+/// only limit of the training and the config sets neither a size of the model (`model.preset`, `model.d_model`,
+/// ...) nor `start.model`. The assignments are those of the last row whose minimum is met. The available
+/// operations are estimated from the threads and a table of processors (`training_rate`), without measuring
+/// time. `run`: the folder of a run; if it has already begun, its values are returned instead; empty: there is
+/// none. Throws an input error if its config can't be read.
 std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const SizeChoice> table,
                                       const std::string& run);
 

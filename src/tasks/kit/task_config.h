@@ -10,8 +10,9 @@
 
 namespace sixfold {
 
-/// Returns what happens if a key of a task has another value on resume. All tasks have the same rules: rates
-/// of dropout take effect, input files may be renamed, and another model or other data would be another run.
+/// Returns what happens if a key of a task has another value when a run is resumed. All tasks have the same
+/// rules: changed dropout rates take effect, input files may be renamed, and changes of the model or the data
+/// are refused.
 OnResume on_resume_of_task(std::string_view key);
 
 /// Throws an input error unless the tokenizers of a model folder are those that its config names.
@@ -27,7 +28,7 @@ template <class Options>
 class TaskConfigOf : public TaskConfig {
  public:
   /// Throws as `validate(Options)`.
-  explicit TaskConfigOf(const Options& options) : options_((validate(options), options)) {}
+  explicit TaskConfigOf(const Options& options) : options_(validated(options)) {}
 
   std::string_view task() const override { return Options::task_name; }
   TrainOptions training() const override { return training_of(options_); }
@@ -42,17 +43,23 @@ class TaskConfigOf : public TaskConfig {
   void verify(const std::string& folder) const override { verify_tokenizers(folder); }
   std::vector<Finding> check(const CheckRequest& request) const final {
     std::vector<Finding> findings = check_data(request.stop);
-    find_in_run(options_, expected_head(), request.folder, findings);
+    check_resources(options_, expected_head(), request.folder, findings);
     return findings;
   }
 
  protected:
-  /// What `check` finds in the data (data/check/checks.h).
+  /// Returns the findings of `check` about the data (data/check/checks.h).
   virtual std::vector<Finding> check_data(const std::atomic<int>* stop) const = 0;
   /// The head of the model, as far as it is known before the data are read.
   virtual HeadConfig expected_head() const { return {}; }
 
   const Options options_;
+
+ private:
+  static const Options& validated(const Options& options) {
+    validate(options);
+    return options;
+  }
 };
 
 }  // namespace sixfold

@@ -20,26 +20,27 @@ std::vector<std::string> differing_sizes(const ModelOptions& a, const ModelOptio
   return keys;
 }
 
-/// Returns the keys of an architecture that were chosen, besides the dropout rates. What the task's defaults
-/// leave to the preset is compared with that of the preset.
-std::vector<std::string> chosen_architecture(const ModelOptions& model, const ModelOptions& default_model) {
-  const OptionNode mine = write_options(model), defaults = write_options(default_model),
-                   bare = write_options(ModelOptions(default_model.preset())),
+/// Returns the keys of an architecture that were changed, except the preset and the dropout rates. A value is
+/// compared with the default of the task or, if the task has none, with that of the preset.
+std::vector<std::string> changed_architecture_keys(const ModelOptions& model,
+                                                   const ModelOptions& default_model) {
+  const OptionNode values = write_options(model), defaults = write_options(default_model),
+                   preset_of_task = write_options(ModelOptions(default_model.preset())),
                    preset = write_options(ModelOptions(model.preset()));
   std::vector<std::string> keys;
-  for (size_t i = 0; i < mine.children.size(); ++i) {
-    const std::string& key = mine.children[i].first;
+  for (size_t i = 0; i < values.children.size(); ++i) {
+    const std::string& key = values.children[i].first;
     const auto value = [&](const OptionNode& node) { return value_text(node.children[i].second); };
-    const bool of_task = value(defaults) != value(bare);
-    if (key != "preset" && !key.ends_with("dropout") && value(mine) != value(of_task ? defaults : preset))
+    const bool set_by_task = value(defaults) != value(preset_of_task);
+    if (key != "preset" && !key.ends_with("dropout") && value(values) != value(set_by_task ? defaults : preset))
       keys.push_back(key);
   }
   return keys;
 }
 
-/// Returns the keys of a tokenizer that were chosen. The normalization of the only side is that of both.
-std::vector<std::string> chosen_of_tokenizer(const TokenizerOptions& tokenizer,
-                                             const TokenizerOptions& defaults) {
+/// Returns the keys of a tokenizer that were changed. A joint tokenizer has one normalization, for both sides.
+std::vector<std::string> changed_tokenizer_keys(const TokenizerOptions& tokenizer,
+                                                const TokenizerOptions& defaults) {
   std::vector<std::string> keys = differing_keys(write_options(tokenizer), write_options(defaults));
   if (tokenizer.joint && tokenizer.target_normalization == tokenizer.normalization)
     std::erase(keys, "target_normalization");
@@ -53,7 +54,7 @@ std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelG
   std::vector<std::string> advice;
   const ModelOptions &model = groups.model, &default_model = defaults.model;
   if (!run.tokenizers_from().empty())
-    for (const std::string& key : chosen_of_tokenizer(groups.tokenizer, defaults.tokenizer))
+    for (const std::string& key : changed_tokenizer_keys(groups.tokenizer, defaults.tokenizer))
       advice.push_back(fmt::format("tokenizer.{} has no effect together with {}.model, whose tokenizer is used",
                                    key, run.start.model.empty() ? "teacher" : "start"));
   if (!run.start.model.empty()) {
@@ -63,7 +64,7 @@ std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelG
     if (model.preset() != default_model.preset())
       advice.emplace_back(
           "model.preset gives only its dropout rates together with start.model, whose architecture is used");
-    for (const std::string& key : chosen_architecture(model, default_model))
+    for (const std::string& key : changed_architecture_keys(model, default_model))
       advice.push_back(
           fmt::format("model.{} has no effect together with start.model, whose architecture is used", key));
   } else if (model.preset() != default_model.preset()) {
@@ -83,7 +84,7 @@ std::vector<std::string> advice_on_generation(const ModelGroups& groups, const M
                                               std::span<const std::string_view> without_effect,
                                               std::string_view why) {
   std::vector<std::string> advice;
-  if (!start.model.empty()) return advice;  // nothing of the group has an effect
+  if (!start.model.empty()) return advice;  // the whole group has no effect
   for (const std::string& key :
        differing_keys(write_options(groups.generation), write_options(defaults.generation)))
     if (without_effect.empty() || std::ranges::count(without_effect, key) > 0)
@@ -100,13 +101,13 @@ ModelConfig initial_config(const ModelOptions& model, const GenerationConfig& ge
     return config;
   }
   ModelConfig config = load_model_config(from);
-  const auto take = [&](const char* key, float& rate, float chosen) {
+  const auto set_rate = [&](const char* key, float& rate, float chosen) {
     if (rate != chosen) log_info("model.{} is {} in this run; it was {} in {}", key, chosen, rate, from);
     rate = chosen;
   };
-  take("dropout", config.dropout, model.dropout);
-  take("attention_dropout", config.attention_dropout, model.attention_dropout);
-  take("activation_dropout", config.activation_dropout, model.activation_dropout);
+  set_rate("dropout", config.dropout, model.dropout);
+  set_rate("attention_dropout", config.attention_dropout, model.attention_dropout);
+  set_rate("activation_dropout", config.activation_dropout, model.activation_dropout);
   return config;
 }
 
@@ -131,14 +132,14 @@ void refuse_second_tokenizer(OptionNode& root, std::string_view why, const Token
 void normalize_alike(TokenizerOptions& tokenizer) { tokenizer.target_normalization = tokenizer.normalization; }
 
 void check_batch_norm(const Architecture& model, const BatchOptions& data) {
-  static constexpr int least = 4;  // two of the source and two of the target
+  static constexpr int min_tokens = 4;  // two of the source and two of the target
   if (model.norm != Norm::batch) return;
   const auto check = [](const char* key, int tokens) {
     require(
-        tokens == 0 || tokens >= least,
+        tokens == 0 || tokens >= min_tokens,
         "{}: is {}, but model.norm: 'batch' normalizes over the tokens of a part of a batch and needs at least "
         "{}; set it higher, or choose another norm",
-        key, tokens, least);
+        key, tokens, min_tokens);
   };
   check("data.batch_tokens", data.batch_tokens);
   check("data.micro_batch_tokens", data.micro_batch_tokens);

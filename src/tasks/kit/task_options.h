@@ -13,7 +13,7 @@
 namespace sixfold {
 
 /// The config of a run: the groups that all tasks have. `Data` (derived from `BatchOptions`) and `Validation`
-/// (derived from `ValidationOptions`) are the task's own.
+/// (derived from `ValidationOptions`) depend on the task.
 template <class Data, class Validation = ValidationOptions>
 struct TaskOptions : TrainingGroups {
   ModelOptions model;
@@ -23,7 +23,7 @@ struct TaskOptions : TrainingGroups {
   Validation validation;
 };
 
-/// The metric that decides which model is best. Tasks with metrics of their own overload it.
+/// The metric that decides which model is best. Tasks with further metrics overload it.
 inline std::string best_metric(const ValidationOptions& /*validation*/) { return "loss"; }
 
 /// Returns the options that the trainer reads.
@@ -68,25 +68,26 @@ struct ModelGroups {
   const TokenizerOptions& tokenizer;
 };
 
-/// Those of a task's options, which must outlive them.
+/// The groups of a task's options. The options must outlive the result.
 template <class Options>
 ModelGroups model_groups(const Options& o) {
   return {o.model, o.generation, o.tokenizer};
 }
 
 /// Returns warnings about settings of these groups that have no effect together with others, one sentence each.
-/// `defaults`: what the groups contain if nothing is set.
+/// `defaults`: the groups with their default values.
 std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelGroups& defaults,
                                          const TrainingGroups& run);
 
-/// Returns warnings about the generation settings `without_effect` (none: all) that were chosen although the
-/// task does not use them. `why`: "a classifier generates no text".
+/// Returns warnings about generation settings that were changed although the task does not use them.
+/// `without_effect`: the settings that are not used; empty: all. `why`: the reason, such as "a classifier
+/// generates no text".
 std::vector<std::string> advice_on_generation(const ModelGroups& groups, const ModelGroups& defaults,
                                               const StartOptions& start,
                                               std::span<const std::string_view> without_effect,
                                               std::string_view why);
 
-/// The advice of both for a model without a decoder.
+/// The warnings of `advice_on_model` and `advice_on_generation` for a model without a decoder.
 template <class Options>
 std::vector<std::string> advice_on_encoder(const Options& o, const Options& defaults, std::string_view why) {
   std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o);
@@ -105,12 +106,12 @@ ModelConfig initial_config(const ModelOptions& model, const GenerationConfig& ge
 void warn_without_effect(const ModelConfig& config);
 
 /// Throws an input error that begins with the place of a key ("model.decoder_layers") if it has another value
-/// than `allowed`. `why` it has no meaning: "a classifier has no decoder".
+/// than `allowed`. `why`: the reason, such as "a classifier has no decoder".
 void refuse_key(OptionNode& root, std::string_view path, std::string_view allowed, std::string_view why);
-/// The same for the keys of a tokenizer that only a second side gives a meaning.
+/// The same for the keys of the tokenizer that only apply to tasks with a source and a target.
 void refuse_second_tokenizer(OptionNode& root, std::string_view why, const TokenizerOptions& defaults);
 
-/// Gives the side of the target the normalization of the source, where there is one side only.
+/// Sets the normalization of the target side to that of the source, for tasks with a single tokenizer.
 void normalize_alike(TokenizerOptions& tokenizer);
 
 /// Throws an input error that names the key if `norm: batch` would normalize over parts of too few tokens. A

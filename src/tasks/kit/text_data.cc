@@ -73,12 +73,12 @@ void describe(const char* name, const SequenceStoreRecord::Part& part, bool has_
 StoredText encode_text(const TaskStart& start, const TextRequest& request, const std::string& settings) {
   require_regular_files(single_files(request.files.training));
   StoredText text{.tokenizers = tokenizers_of(start, request), .record = {}};
-  SequenceStoreOptions how{.settings = settings, .stop = start.stop};
-  if (request.names) how.names = request.names();
-  if (start.resumed) how.expected_training = start.resumed->training;
-  if (start.resumed) how.expected_validation = start.resumed->validation;
-  text.record = write_sequence_store(encoded_data_of(start), request.files, text.tokenizers, how,
-                                     request.encode(text.tokenizers, how.names));
+  SequenceStoreOptions store_options{.settings = settings, .stop = start.stop};
+  if (request.names) store_options.names = request.names();
+  if (start.resumed) store_options.expected_training = start.resumed->training;
+  if (start.resumed) store_options.expected_validation = start.resumed->validation;
+  text.record = write_sequence_store(encoded_data_of(start), request.files, text.tokenizers, store_options,
+                                     request.encode(text.tokenizers, store_options.names));
   return text;
 }
 
@@ -127,7 +127,7 @@ StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& 
       return reader.bytes();
     };
   };
-  // Only SentencePiece tells the two apart: what others have encoded remains valid.
+  // Only SentencePiece encodes the exact side differently. The stores of other tokenizers remain valid.
   const bool keeps_spaces =
       side == TextSide::exact && (!tokenizers_from.empty() || tokenizer.kind == TokenizerKind::sentencepiece);
   return read_stored_text(

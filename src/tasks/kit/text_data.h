@@ -12,16 +12,16 @@
 
 namespace sixfold {
 
-/// What a run needs of the text, or of other sequences, of a task.
+/// Describes the text, or the other sequences, of a run, and how to encode them.
 struct TextRequest {
   DataFiles files;
   std::optional<TokenizerOptions> tokenizer;  ///< nothing: the data has no text
   std::string tokenizers_from;                ///< `TrainingGroups::tokenizers_from`
-  TextSide side = TextSide::source;           ///< of all text
-  std::string settings;                       ///< describes what else determines the encoded text
+  TextSide side = TextSide::source;           ///< the side of the tokenizer that encodes the text
+  std::string settings;                       ///< describes everything else that determines the encoded text
   /// Returns a reader of the training text, to train a tokenizer on.
   std::function<TextReader()> training_text = {};
-  /// Returns what numbers in the sequences stand for, such as labels; empty: they have none.
+  /// Returns the names of numbers in the sequences, such as labels; empty: there are none.
   std::function<std::vector<std::string>()> names = {};
   /// Returns the function that encodes files. There are no tokenizers if the data has no text.
   std::function<EncodeFiles(const Tokenizers& tokenizers, const std::vector<std::string>& names)> encode;
@@ -29,17 +29,17 @@ struct TextRequest {
 
 /// The text of a run, encoded in its folder (`encoded_data_of`).
 struct StoredText {
-  Tokenizers tokenizers;  ///< of one vocabulary; none if the data has no text
+  Tokenizers tokenizers;  ///< with one vocabulary; empty if the data has no text
   SequenceStoreRecord record;
 };
 
-/// Trains or loads the tokenizer and encodes the text, or finds it encoded in the run's folder: a resumed run
-/// uses what is stored, and warns if the original files have changed or are missing. A run that starts again
-/// with the same text and settings uses it too. Logs what there is. Throws an input error if files are missing
-/// or malformed, or are not those of the resumed run.
+/// Trains or loads the tokenizer and encodes the text, unless the run's folder already has the encoded text. A
+/// resumed run uses the stored text, and warns if the original files have changed or are missing. A run that
+/// starts again with the same text and settings uses the stored text too. Logs the numbers of texts and tokens.
+/// Throws an input error if files are missing or malformed, or are not those of the resumed run.
 StoredText read_stored_text(const TaskStart& start, const TextRequest& request);
 
-/// Text without labels, and how it becomes batches.
+/// Text without labels, and the options of batching.
 struct TextDataOptions : BatchOptions {
   std::vector<std::string> train, valid, test;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
@@ -61,12 +61,13 @@ inline void visit(OptionVisitor& v, TextDataOptions& o) {
   visit(v, static_cast<BatchOptions&>(o));
 }
 
-/// The same for text whose sequences are whole texts. `side`: as the task's facade will encode texts.
+/// `read_stored_text` for text without labels. `side`: the side of the tokenizer with which the model will
+/// encode texts.
 StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& data,
                                  const TokenizerOptions& tokenizer, const std::string& tokenizers_from,
                                  TextSide side);
 
-/// `check_text` of such text.
+/// `check_text` for text without labels.
 std::vector<Finding> check_documents(const TextDataOptions& data, const std::atomic<int>* stop);
 
 /// Returns the JSON object of `Task::history`: the number of texts, and the files.

@@ -22,7 +22,7 @@ bool ValidationScores::keeps_texts() const {
 }
 
 void ValidationScores::add(std::string_view output, std::span<const std::string> references,
-                           bool known_to_the_letter, const std::string* source) {
+                           bool exact_references, const std::string* source) {
   if (keeps_texts()) {
     outputs_.emplace_back(output);
     references_.resize(references.size());
@@ -31,8 +31,8 @@ void ValidationScores::add(std::string_view output, std::span<const std::string>
   }
   for (Row& row : rows_) {
     if (row.entry->scores_all_at_once) continue;
-    const bool no_equal = !known_to_the_letter && row.entry->compares_whole_lines;
-    row.sums.add(output, no_equal ? std::span<const std::string>() : references);
+    const bool never_equal = !exact_references && row.entry->compares_whole_lines;
+    row.sums.add(output, never_equal ? std::span<const std::string>() : references);
   }
 }
 
@@ -49,9 +49,9 @@ std::vector<double> ValidationScores::numbers_of(std::string_view output,
 
 void ValidationScores::add(std::span<const double> numbers) {
   for (Row& row : rows_) {
-    const auto own = numbers.first(row.metric->size());
-    row.sums.add(MetricStatistics{{own.begin(), own.end()}});
-    numbers = numbers.subspan(own.size());
+    const auto statistics = numbers.first(row.metric->size());
+    row.sums.add(MetricStatistics{{statistics.begin(), statistics.end()}});
+    numbers = numbers.subspan(statistics.size());
   }
 }
 
@@ -88,10 +88,10 @@ void visit(OptionVisitor& v, MetricValidationOptions& o) {
   visit_patience(v, o);
 }
 
-TextValidationOptions::TextValidationOptions(std::vector<std::string> usual_metrics,
+TextValidationOptions::TextValidationOptions(std::vector<std::string> standard_metrics,
                                              std::vector<std::string> chosen, MetricTable table)
     : MetricValidationOptions(LineContent::text, "loss", table),
-      usual(std::move(usual_metrics)),
+      standard(std::move(standard_metrics)),
       metrics{.chosen = std::move(chosen), .names = {}} {
   metrics.names.assign(std::begin(scores_of_trainer), std::end(scores_of_trainer));
   metrics.names.insert(metrics.names.end(), names.begin(), names.end());
@@ -104,13 +104,13 @@ bool TextValidationOptions::generates() const {
 }
 
 ValidationScores TextValidationOptions::scores(const Tokenizer& tokenizer) const {
-  std::vector<std::string> computed = usual;
+  std::vector<std::string> computed = standard;
   computed.insert(computed.end(), metrics.chosen.begin(), metrics.chosen.end());
-  MetricOptions how = options;
-  // Text for a whitespace tokenizer is tokenized already.
-  if (tokenizer.kind() == TokenizerKind::whitespace && how.bleu.tokenizer == BleuTokenizer::v13a)
-    how.bleu.tokenizer = BleuTokenizer::none;
-  return {table, computed, how};
+  MetricOptions metric_options = options;
+  // Text for a whitespace tokenizer is already tokenized.
+  if (tokenizer.kind() == TokenizerKind::whitespace && metric_options.bleu.tokenizer == BleuTokenizer::v13a)
+    metric_options.bleu.tokenizer = BleuTokenizer::none;
+  return {table, computed, metric_options};
 }
 
 void TextValidationOptions::try_program(const std::vector<std::string>& references,
@@ -140,12 +140,12 @@ void validate_metrics(const TextValidationOptions& o) {
   std::vector<const MetricEntry*> rows;
   for (const std::string& name : o.metrics.chosen)
     if (const MetricEntry* row = find_metric(o.table, name)) rows.push_back(row);
-  if (o.generates())  // what nobody chose does not refuse a setting
-    for (const std::string& name : o.usual)
+  if (o.generates())  // metrics that were not chosen must not cause errors
+    for (const std::string& name : o.standard)
       if (const MetricEntry* row = find_metric(o.table, name); row && row->fixed_case.empty())
         rows.push_back(row);
   check_metric_options(o.options, rows, [](std::string_view key) { return fmt::format("validation.{}", key); });
-  for (const MetricEntry* row : rows) row->create(o.options);  // throws if a file or a library is not there
+  for (const MetricEntry* row : rows) row->create(o.options);  // throws if a file or a library is missing
 }
 
 }  // namespace sixfold

@@ -11,10 +11,10 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-/// Of a side of the attention, with its end token.
-constexpr size_t most_tokens = 24;
+/// The maximum number of tokens of each side of the attention, including the end token.
+constexpr size_t max_attention_tokens = 24;
 
-/// The text, or its beginning and "…", as a whole number of characters.
+/// The text, or its beginning, cut after a whole character, and "…".
 std::string shortened(std::string_view text) {
   if (text.size() <= most_sample_bytes) return std::string(text);
   size_t end = most_sample_bytes;
@@ -58,19 +58,19 @@ void add_cross_attention(const Transformer& model, const Tokenizers& tokenizers,
     const Ids source = layout.source(text, tokenizers.source->eos());
     Ids target = layout.target(tokenizers.target->encode(sample.reference));
     target.push_back(tokenizers.target->eos());
-    if (std::max(source.size(), target.size()) > most_tokens) continue;
+    if (std::max(source.size(), target.size()) > max_attention_tokens) continue;
     const ModelConfig& config = model.config();
     const Batch batch = BatchBuilder()
                             .source(source)
                             .teacher_forced(std::span(target).first(target.size() - 1), config.target_ends())
                             .take();
     Context context(model.backend(), arena);
-    SampleAttention& seen = sample.attention.emplace();
-    seen.layer = config.alignment_layer();
-    seen.source = texts_of(*tokenizers.source, source);
-    seen.target = texts_of(*tokenizers.target, target);
-    seen.weights = mean_of_heads(attention_weights(model, batch, AttentionKind::cross, seen.layer, context)[0],
-                                 config.heads);
+    SampleAttention& attention = sample.attention.emplace();
+    attention.layer = config.alignment_layer();
+    attention.source = texts_of(*tokenizers.source, source);
+    attention.target = texts_of(*tokenizers.target, target);
+    attention.weights = mean_of_heads(
+        attention_weights(model, batch, AttentionKind::cross, attention.layer, context)[0], config.heads);
     return;
   }
 }

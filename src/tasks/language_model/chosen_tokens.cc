@@ -15,7 +15,7 @@ void ChosenTokens::see(std::span<const int32_t> before, const Answer& answer) {
 }
 
 void ChosenTokens::see_prompt(std::span<const int32_t> prompt, const Answer& answer) {
-  const size_t unknown = prompt.size() - answer.given.size(),  // those that have no probability
+  const size_t unknown = prompt.size() - answer.given.size(),  // tokens without a probability
       count = answer.given.empty() ? 0 : answer.given_ids.size() / answer.given.size();
   for (size_t i = 0; i < prompt.size(); ++i) {
     if (i < unknown) {
@@ -51,9 +51,9 @@ void ChosenTokens::add(std::span<const int32_t> before, int32_t id, std::optiona
 }
 
 std::span<const ChosenToken> ChosenTokens::take(int64_t characters) {
-  const size_t begin = taken_;
-  while (taken_ < chosen_.size() && begins_before(chosen_[taken_], characters)) ++taken_;
-  return std::span(chosen_).subspan(begin, taken_ - begin);
+  const size_t begin = returned_;
+  while (returned_ < chosen_.size() && begins_before(chosen_[returned_], characters)) ++returned_;
+  return std::span(chosen_).subspan(begin, returned_ - begin);
 }
 
 std::vector<ChosenToken> ChosenTokens::all(int64_t characters) const {

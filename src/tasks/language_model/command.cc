@@ -21,7 +21,7 @@ namespace sixfold::cli {
 namespace {
 
 constexpr std::string_view separator = "--------";
-constexpr size_t block_prompts = 1024;
+constexpr size_t prompts_per_block = 1024;
 
 struct GenerateSettings {
   std::string model, input, prompt_file, output = "-", system;
@@ -32,7 +32,7 @@ struct GenerateSettings {
   RuntimeOptions runtime;
 };
 
-/// The prompts, some at a time: those of the command line, the contents of a file, and the lines of another.
+/// Supplies the prompts in blocks: those of the command line, the contents of a file, and the lines of another.
 class Prompts {
  public:
   explicit Prompts(const GenerateSettings& settings) : first_(settings.prompts), invalid_(settings.invalid) {
@@ -48,13 +48,13 @@ class Prompts {
     if (!settings.input.empty())
       lines_.emplace(readable_path(settings.input), invalid_);
     else if (first_.empty())
-      first_.emplace_back();  // the model begins on its own
+      first_.emplace_back();  // the model generates without a prompt
   }
-  /// Whether there is one prompt only, as far as is known without reading.
+  /// Whether there is only one prompt, as far as is known without reading the input.
   bool is_single() const { return !lines_ && first_.size() == 1; }
   std::vector<std::string> next() {
     if (!first_.empty() || !lines_) return std::exchange(first_, {});
-    return lines_->next(block_prompts);
+    return lines_->next(prompts_per_block);
   }
 
  private:
@@ -68,15 +68,15 @@ class Prompts {
   std::optional<LineBlocks> lines_;
 };
 
-/// The texts that are continued for prompts: the prompts themselves, or conversations.
+/// Converts input lines to prompts for the model: the lines themselves, or conversations.
 class Conversations {
  public:
   Conversations(const Generator& generator, const GenerateSettings& settings)
-      : generator_(generator), chats_(settings.options.chat) {
+      : generator_(generator), is_chat_(settings.options.chat) {
     if (!settings.system.empty()) system_.push_back({.role = "system", .content = settings.system});
   }
   Prompt prompt_of(const std::string& line) const {
-    if (!chats_) return {line};
+    if (!is_chat_) return {line};
     try {
       std::vector<ChatMessage> messages = conversation_of(line);
       if (messages.empty() || messages.front().role != "system")
@@ -91,18 +91,19 @@ class Conversations {
     for (const std::string& line : lines) prompts.push_back(prompt_of(line));
     return prompts;
   }
-  const std::vector<ChatMessage>& beginning() const { return system_; }
+  const std::vector<ChatMessage>& system_messages() const { return system_; }
 
  private:
   const Generator& generator_;
-  bool chats_;
+  bool is_chat_;
   std::vector<ChatMessage> system_;
 };
 
 class Writer {
  public:
-  /// `repeats`: whether each text stands after its prompt.
-  Writer(TextOutput& output, bool json, bool repeats) : output_(output), json_(json), repeats_(repeats) {}
+  /// `with_prompt`: whether each text is written after its prompt.
+  Writer(TextOutput& output, bool json, bool with_prompt)
+      : output_(output), json_(json), with_prompt_(with_prompt) {}
 
   void write(const std::string& prompt, const GeneratedTexts& texts) {
     if (texts.error) return write_error(prompt, texts);
@@ -110,7 +111,7 @@ class Writer {
       if (json_)
         write_json(prompt, text);
       else
-        write_text(repeats_ ? prompt + text.text : text.text);
+        write_text(with_prompt_ ? prompt + text.text : text.text);
   }
 
  private:
@@ -134,7 +135,7 @@ class Writer {
   }
 
   TextOutput& output_;
-  bool json_, repeats_, begun_ = false;
+  bool json_, with_prompt_, begun_ = false;
 };
 
 void warn_of_unknown_text(size_t tokens) {
@@ -144,7 +145,7 @@ void warn_of_unknown_text(size_t tokens) {
         counted(tokens, "token"), tokens == 1 ? "is" : "are");
 }
 
-/// Shows a single text, after `before`, as it comes. Returns it.
+/// Generates a single text and writes it, after `before`, as it is generated. Returns the text.
 std::string stream(const Generator& generator, const Prompt& prompt, const std::string& before,
                    const GenerateOptions& options, TextOutput& output) {
   bool begun = false;
@@ -171,9 +172,9 @@ void converse(const Generator& generator, const GenerateSettings& settings, Gene
   require(options.samples == 1, "a conversation goes on with one answer; leave out the number of texts");
   Writer writer(output, settings.json, false);
   LineBlocks lines(readable_path("-"), settings.invalid);
-  const bool asks = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+  const bool prompts_user = isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
   for (;; ++options.first_prompt) {
-    if (asks) fmt::print(stderr, "> ");
+    if (prompts_user) fmt::print(stderr, "> ");
     const std::vector<std::string> next = lines.next(1);
     if (next.empty()) break;
     const std::string& line = next[0];
@@ -194,21 +195,21 @@ void converse(const Generator& generator, const GenerateSettings& settings, Gene
   output.close();
 }
 
-/// Continues the prompts, some at a time.
+/// Continues the prompts, one block at a time.
 void generate_all(const Generator& generator, const GenerateSettings& settings, GenerateOptions options,
                   const Conversations& conversations, Prompts& prompts, TextOutput& output) {
   Writer writer(output, settings.json, !options.chat);
   size_t failed = 0, unknown = 0;
-  for (std::vector<std::string> some; !(some = prompts.next()).empty();) {
-    for (const GeneratedTexts& texts : generator.generate(conversations.prompts_of(some), options)) {
-      writer.write(some[texts.index], texts);
+  for (std::vector<std::string> block; !(block = prompts.next()).empty();) {
+    for (const GeneratedTexts& texts : generator.generate(conversations.prompts_of(block), options)) {
+      writer.write(block[texts.index], texts);
       unknown += texts.unknown_tokens;
       if (!texts.error) continue;
       log_warning("prompt {}: {}", options.first_prompt + texts.index + 1, *texts.error);
       ++failed;
     }
     output.flush();
-    options.first_prompt += some.size();
+    options.first_prompt += block.size();
   }
   output.close();
   warn_of_unknown_text(unknown);
@@ -228,7 +229,7 @@ void run(const GenerateSettings& settings) {
   options.cancel = interrupt.token();
   const Conversations conversations(generator, settings);
   if (options.chat && settings.prompts.empty() && settings.prompt_file.empty() && settings.input.empty())
-    return converse(generator, settings, options, conversations.beginning(), output);
+    return converse(generator, settings, options, conversations.system_messages(), output);
   const bool one = prompts.is_single() && options.samples == 1 && options.beam_size.value_or(0) == 0;
   if (!one || settings.json || settings.output != "-")
     return generate_all(generator, settings, options, conversations, prompts, output);

@@ -70,11 +70,12 @@ void validate(const LanguageModelOptions& o) {
 std::vector<std::string> advice_for(const LanguageModelOptions& o) {
   const LanguageModelOptions defaults;
   std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o);
-  constexpr std::string_view of_translation[] = {"beam_size", "length_factor", "length_offset", "at_longest"};
-  for (std::string& more :
-       advice_on_generation(model_groups(o), model_groups(defaults), o.start, of_translation,
+  constexpr std::string_view without_effect_keys[] = {"beam_size", "length_factor", "length_offset",
+                                                      "at_longest"};
+  for (std::string& warning :
+       advice_on_generation(model_groups(o), model_groups(defaults), o.start, without_effect_keys,
                             "a language model is told with each prompt how to search, and how much to write"))
-    advice.push_back(std::move(more));
+    advice.push_back(std::move(warning));
   return advice;
 }
 

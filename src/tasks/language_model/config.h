@@ -11,8 +11,8 @@
 
 namespace sixfold {
 
-/// The complete config of a run that trains a language model. The settings of `generation` are of use to beam
-/// search.
+/// The complete config of a run that trains a language model. Only beam search uses the settings of
+/// `generation`.
 struct LanguageModelOptions : TaskOptions<TextDataOptions> {
   static constexpr std::string_view task_name = LanguageModelSettings::task;
   /// The sizes of a run whose config gives none.
@@ -27,9 +27,9 @@ inline void visit(OptionVisitor& v, LanguageModelOptions& o) {
   visit(v, static_cast<TaskOptions<TextDataOptions>&>(o));
 }
 
-/// Reads the options, and sets those that a language model does not choose: it has no encoder, and its
-/// embedding is that of the decoder. Throws an input error that begins with the place of the key if a key is
-/// not one of a language model, or as `validate`.
+/// Reads the options, and sets those that are the same for all language models: there is no encoder, and tied
+/// embeddings are those of the decoder. Throws an input error that begins with the place of the key if a key
+/// does not apply to language models, or as `validate`.
 LanguageModelOptions language_model_options_of(OptionNode root, const std::string& where);
 
 /// Throws an input error that names the key if a value is out of range, there is no training text, no limit

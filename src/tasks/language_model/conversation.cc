@@ -12,13 +12,13 @@ using nlohmann::json;
 
 constexpr JsonLimits limits{.max_depth = 8, .max_values = 100'000};
 
-/// The text of a value; `where` names it in errors.
+/// The text of a JSON value. `where`: its name in errors.
 std::string text_of(const json& value, const std::string& where) {
   require(value.is_string(), "{} must be a text", where);
   return value.get<std::string>();
 }
 
-/// The text of a message's parts.
+/// The joined text of the parts of a message.
 std::string text_of_parts(const json& parts, const std::string& where) {
   std::string text;
   for (const json& part : parts) {

@@ -15,12 +15,12 @@
 namespace sixfold {
 
 void visit(OptionVisitor& v, GenerateOptions& o) {
-  constexpr double most_tokens = 1 << 24;
+  constexpr double token_limit = 1 << 24;
   v.field("max_tokens", o.max_tokens, "most tokens after the prompt [as stored with the model, or 256]",
-          between(0, most_tokens));
+          between(0, token_limit));
   v.field("min_tokens", o.min_tokens,
           "no end of the text before this many tokens, unless a stop string comes [as stored with the model]",
-          between(0, most_tokens));
+          between(0, token_limit));
   visit(v, o.draw);
   v.field("no_repeat_ngram", o.no_repeat_ngram,
           "never repeat an n-gram of this many tokens; 0: off [as stored with the model]", at_least(0));
@@ -38,13 +38,13 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-/// A part of a text as the model reads it: it predicts `labels` one after the other.
+/// A part of a text that the model reads at once: it predicts each of the labels.
 struct Window {
   std::span<const int32_t> labels;
-  size_t scored = 0;  ///< number of the last labels that count; the others are context
+  size_t scored = 0;  ///< the last labels, in this number, are scored; the others are context
 };
 
-/// Cuts the labels of a text into windows of at most `context` labels, so that each label counts once.
+/// Cuts the labels of a text into windows of at most `context` labels, so that each label is scored once.
 void add_windows(std::span<const int32_t> labels, size_t context, size_t stride, std::vector<Window>& windows) {
   size_t end = std::min(labels.size(), context);
   windows.push_back({labels.first(end), end});
@@ -55,13 +55,13 @@ void add_windows(std::span<const int32_t> labels, size_t context, size_t stride,
   }
 }
 
-/// Divides windows into batches of at most `most` tokens, or of one window. Returns the index of the first
-/// window of each batch, and the number of windows.
-std::vector<size_t> batches_of(std::span<const Window> windows, int64_t most) {
+/// Divides windows into batches of at most `max_tokens` tokens; a longer window is a batch of its own. Returns
+/// the index of the first window of each batch, and the number of windows.
+std::vector<size_t> batches_of(std::span<const Window> windows, int64_t max_tokens) {
   std::vector<size_t> begins{0};
   int64_t tokens = 0;
   for (size_t i = 0; i < windows.size(); ++i) {
-    if (i > begins.back() && tokens + std::ssize(windows[i].labels) > most) {
+    if (i > begins.back() && tokens + std::ssize(windows[i].labels) > max_tokens) {
       begins.push_back(i);
       tokens = 0;
     }
@@ -71,7 +71,7 @@ std::vector<size_t> batches_of(std::span<const Window> windows, int64_t most) {
   return begins;
 }
 
-/// The log-probabilities of the labels that count, window by window.
+/// The log-probabilities of the scored labels, window by window.
 std::vector<double> score_windows(const DecodeWorkspace& decoding, std::span<const Window> windows) {
   BatchBuilder builder;
   for (const Window& window : windows)
@@ -89,14 +89,15 @@ std::vector<double> score_windows(const DecodeWorkspace& decoding, std::span<con
   return scores;
 }
 
-/// The log-probabilities of the labels of texts, batch by batch, whatever the number of threads.
+/// The log-probabilities of the labels of texts, for each batch. They do not depend on the number of threads.
 std::vector<std::vector<double>> score_texts(ModelRuntime& model, std::span<const Ids> texts, int stride,
                                              const std::stop_token& cancel) {
   const auto context = static_cast<size_t>(model.config().context_tokens);
   std::vector<Window> windows;
   for (const Ids& text : texts) {
-    const size_t most = context > 0 ? context : text.size();
-    add_windows(text, most, stride > 0 ? static_cast<size_t>(stride) : std::max<size_t>(most / 2, 1), windows);
+    const size_t window = context > 0 ? context : text.size();
+    add_windows(text, window, stride > 0 ? static_cast<size_t>(stride) : std::max<size_t>(window / 2, 1),
+                windows);
   }
   const std::vector<size_t> begins = batches_of(windows, 2 * model.batch_tokens());
   std::vector<std::vector<double>> scores(begins.size() - 1);
@@ -117,7 +118,7 @@ double TextScore::bits_per_byte() const {
 Generator::Generator(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
   require_task(config(), LanguageModelSettings::network, model().folder());
   settings_of<LanguageModelSettings>(config());
-  model().target();  // it has a tokenizer
+  model().target();  // throws if there is no tokenizer
 }
 
 std::vector<GeneratedTexts> Generator::generate(std::span<const std::string> prompts,
@@ -146,7 +147,7 @@ Prompt Generator::chat_prompt(std::span<const ChatMessage> messages) const {
 }
 
 int Generator::max_tokens_after(size_t prompt_tokens) const {
-  return tokens_after(model().config(), prompt_tokens);
+  return default_max_tokens(model().config(), prompt_tokens);
 }
 
 std::optional<std::string> Generator::refusal(const Prompt& prompt) const {
@@ -156,7 +157,7 @@ std::optional<std::string> Generator::refusal(const Prompt& prompt) const {
 std::string Generator::text_of(std::span<const int32_t> ids) const { return model().target().decode_text(ids); }
 
 TextScore Generator::score(const std::string& path, const ScoreOptions& options) const {
-  constexpr int64_t most_waiting = 1 << 18;  // tokens of texts that are scored together
+  constexpr int64_t max_pending_tokens = 1 << 18;  // of texts that are scored together
   const ModelConfig& config = model().config();
   const TextUnit unit = settings_of<LanguageModelSettings>(config).text_unit;
   require(options.stride >= 0 && (config.context_tokens == 0 || options.stride <= config.context_tokens),
@@ -169,17 +170,17 @@ TextScore Generator::score(const std::string& path, const ScoreOptions& options)
   };
   DocumentReader reader({path}, unit, options.invalid, check_cancel);
   TextScore score;
-  std::vector<Ids> texts(1);  // the last is not complete yet
-  int64_t waiting = 0;
-  int64_t shown = 0;  // texts
+  std::vector<Ids> texts(1);  // the last text is not complete yet
+  int64_t pending_tokens = 0;
+  int64_t texts_shown = 0;
   const auto show = [&](std::span<const Ids> scored, const std::vector<std::vector<double>>& scores) {
     size_t batch = 0, at = 0;
     for (const Ids& text : scored) {
       for (const int32_t id : text) {
         while (at == scores[batch].size()) ++batch, at = 0;
-        options.token({shown, model().target().token_text(id), scores[batch][at++]});
+        options.token({texts_shown, model().target().token_text(id), scores[batch][at++]});
       }
-      ++shown;
+      ++texts_shown;
     }
   };
   const auto flush = [&] {
@@ -190,7 +191,7 @@ TextScore Generator::score(const std::string& path, const ScoreOptions& options)
     score.log_probability += sum;
     if (options.token) show(complete, scores);
     texts.assign(1, {});
-    waiting = 0;
+    pending_tokens = 0;
   };
   const auto add = [&](std::span<const int32_t> ids) {
     check_cancel();
@@ -200,9 +201,9 @@ TextScore Generator::score(const std::string& path, const ScoreOptions& options)
   const auto end = [&] {
     if (unit != TextUnit::stream) texts.back().push_back(config.eos);
     score.tokens += std::ssize(texts.back());
-    waiting += std::ssize(texts.back());
+    pending_tokens += std::ssize(texts.back());
     texts.emplace_back();
-    if (waiting > most_waiting) flush();
+    if (pending_tokens > max_pending_tokens) flush();
   };
   encode_documents(reader, unit, model().target(), model().engine().threads(), add, end);
   require(score.tokens > 0, "{}: there is no text to score", name_of_text(path));

@@ -12,15 +12,15 @@
 namespace sixfold {
 namespace {
 
-/// Throws an input error that names a setting of drawing, which beam search does not obey.
-void require_no_drawing(const DrawChoice& draw) {
+/// Throws an input error that names a sampling option that is set, since beam search does not use it.
+void require_no_sampling_options(const DrawChoice& draw) {
   const std::vector<std::string> set = differing_keys(write_options(draw), write_options(DrawChoice()));
   require(set.empty(), "beam search draws no tokens, so that {} has no effect; leave it out, or the beam size",
           set.empty() ? "" : set[0]);
 }
 
-/// Whether options have something that beam search does not.
-bool need_drawing(const GenerateOptions& options, int beam_size) {
+/// Whether an option is set that beam search does not support.
+bool needs_sampling(const GenerateOptions& options, int beam_size) {
   return options.likeliest || !options.stop.empty() || options.samples > beam_size ||
          !differing_keys(write_options(options.draw), write_options(DrawChoice())).empty();
 }
@@ -29,7 +29,7 @@ GenerationPlan plan_of(const ModelRuntime& model, const GenerateOptions& options
   check_ranges(options);
   const ModelConfig& config = model.config();
   const auto stored = settings_of<LanguageModelSettings>(config);
-  const int beam_size = need_drawing(options, stored.beam_size) ? 0 : stored.beam_size;
+  const int beam_size = needs_sampling(options, stored.beam_size) ? 0 : stored.beam_size;
   GenerationPlan plan{.beam_size = options.beam_size.value_or(beam_size),
                       .min_tokens = options.min_tokens.value_or(config.generation.min_new_tokens),
                       .no_repeat_ngram = options.no_repeat_ngram.value_or(config.generation.no_repeat_ngram),
@@ -64,11 +64,11 @@ EncodedPrompt encode_prompt(const ModelRuntime& model, const Prompt& prompt) {
     encoded.ids = model.target().encode_text(prompt.text);
   }
   const ModelConfig& config = model.config();
-  const int longest = config.context_tokens - (config.generation.start_before_text ? 1 : 0);
-  if (config.context_tokens > 0 && std::ssize(encoded.ids) > longest)
+  const int max_prompt_tokens = config.context_tokens - (config.generation.start_before_text ? 1 : 0);
+  if (config.context_tokens > 0 && std::ssize(encoded.ids) > max_prompt_tokens)
     encoded.refusal =
         fmt::format("the prompt has {} tokens, but the model reads at most {} at once; shorten it",
-                    encoded.ids.size(), longest);
+                    encoded.ids.size(), max_prompt_tokens);
   return encoded;
 }
 
@@ -85,12 +85,13 @@ const ChatFormat& chat_format_of(const ModelRuntime& model) {
   return *format;
 }
 
-int tokens_after(const ModelConfig& config, size_t prompt_tokens) {
+int default_max_tokens(const ModelConfig& config, size_t prompt_tokens) {
   if (config.generation.max_new_tokens > 0) return config.generation.max_new_tokens;
-  const int longest = settings_of<LanguageModelSettings>(config).max_length;
-  if (longest == 0) return usual_max_tokens;
-  const int64_t read = static_cast<int64_t>(prompt_tokens) + (config.generation.start_before_text ? 1 : 0);
-  return static_cast<int>(std::max<int64_t>(longest - read, 0));
+  const int max_length = settings_of<LanguageModelSettings>(config).max_length;
+  if (max_length == 0) return usual_max_tokens;
+  const int64_t input_tokens =
+      static_cast<int64_t>(prompt_tokens) + (config.generation.start_before_text ? 1 : 0);
+  return static_cast<int>(std::max<int64_t>(max_length - input_tokens, 0));
 }
 
 GenerationJob::GenerationJob(ModelRuntime& model, std::span<const Prompt> prompts,
@@ -100,29 +101,29 @@ GenerationJob::GenerationJob(ModelRuntime& model, std::span<const Prompt> prompt
       prompts_(prompts),
       options_(options),
       receive_(receive),
-      how_(plan_of(model, options)),
+      plan_(plan_of(model, options)),
       stops_(options.stop),
-      per_prompt_(how_.beam_size == 0 ? static_cast<size_t>(std::max(options.samples, 1)) : 1),
+      requests_per_prompt_(plan_.beam_size == 0 ? static_cast<size_t>(std::max(options.samples, 1)) : 1),
       results_(prompts.size()) {
-  require(how_.no_repeat_ngram == 0 || how_.no_repeat_ngram >= 2,
-          "no_repeat_ngram is {}; it must be at least 2, or 0 for no restriction", how_.no_repeat_ngram);
-  const int most = max_tokens(0);
-  require(options.min_tokens.value_or(0) <= most, "min_tokens is {}; it must be at most max_tokens, {}",
-          options.min_tokens.value_or(0), most);
+  require(plan_.no_repeat_ngram == 0 || plan_.no_repeat_ngram >= 2,
+          "no_repeat_ngram is {}; it must be at least 2, or 0 for no restriction", plan_.no_repeat_ngram);
+  const int limit = max_tokens(0);
+  require(options.min_tokens.value_or(0) <= limit, "min_tokens is {}; it must be at most max_tokens, {}",
+          options.min_tokens.value_or(0), limit);
   require(std::ranges::none_of(options.stop, &std::string::empty), "a stop string is empty");
   require(!options.prompt_tokens || options.likeliest,
           "the tokens of prompts are given with their likeliest alternatives; set their number");
   require(!options.max_tokens || *options.max_tokens >= (options.prompt_tokens ? 0 : 1),
           "max_tokens is {}; it must be at least 1", options.max_tokens.value_or(0));
-  wanted_.resize(prompts.size() * per_prompt_);
-  if (how_.beam_size == 0)
+  requests_.resize(prompts.size() * requests_per_prompt_);
+  if (plan_.beam_size == 0)
     sampling_ = sampling_plan();
   else
     beam_ = beam_plan();
 }
 
 int GenerationJob::max_tokens(size_t prompt_tokens) const {
-  return options_.max_tokens.value_or(tokens_after(model_.config(), prompt_tokens));
+  return options_.max_tokens.value_or(default_max_tokens(model_.config(), prompt_tokens));
 }
 
 std::shared_ptr<BeamPlan> GenerationJob::beam_plan() const {
@@ -130,43 +131,43 @@ std::shared_ptr<BeamPlan> GenerationJob::beam_plan() const {
           "beam search chooses no tokens one by one, so that it gives none with its likeliest");
   require(options_.stop.empty(),
           "beam search knows no stop strings; leave out the beam size, or the stop strings");
-  require_no_drawing(options_.draw);
-  require(options_.samples <= how_.beam_size, "samples is {}, but a beam of {} finds at most {} texts",
-          options_.samples, how_.beam_size, how_.beam_size);
+  require_no_sampling_options(options_.draw);
+  require(options_.samples <= plan_.beam_size, "samples is {}, but a beam of {} finds at most {} texts",
+          options_.samples, plan_.beam_size, plan_.beam_size);
   GenerationConfig rules = this->rules();
-  rules.beam_size = how_.beam_size;
+  rules.beam_size = plan_.beam_size;
   rules.at_longest = AtLongest::cut;
-  return std::make_shared<BeamPlan>(model_.config(), rules, options_.samples, how_.more_ends);
+  return std::make_shared<BeamPlan>(model_.config(), rules, options_.samples, plan_.more_ends);
 }
 
 std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
   auto plan =
-      std::make_shared<SamplingPlan>(model_.config(), rules(), how_.draw, options_.seed, how_.more_ends);
+      std::make_shared<SamplingPlan>(model_.config(), rules(), plan_.draw, options_.seed, plan_.more_ends);
   plan->likeliest = options_.likeliest.value_or(0);
   plan->shows_prompt = options_.prompt_tokens;
   return plan;
 }
 
-/// What is forbidden in sampling and in beam search.
+/// The generation settings that sampling and beam search have in common.
 GenerationConfig GenerationJob::rules() const {
   GenerationConfig rules = model_.config().generation;
-  rules.min_new_tokens = how_.min_tokens;
-  rules.no_repeat_ngram = how_.no_repeat_ngram;
+  rules.min_new_tokens = plan_.min_tokens;
+  rules.no_repeat_ngram = plan_.no_repeat_ngram;
   return rules;
 }
 
-std::unique_ptr<Strategy> GenerationJob::strategy(const Wanted& wanted) const {
-  const int most = max_tokens(wanted.ids->size());
-  if (!sampling_) return std::make_unique<BeamSearch>(beam_, *wanted.ids, most);
-  const uint64_t sample = uint64_t{options_.first_prompt + wanted.prompt} << 16 | wanted.sample;
+std::unique_ptr<Strategy> GenerationJob::strategy(const RequestState& request) const {
+  const int max_new_tokens = max_tokens(request.ids->size());
+  if (!sampling_) return std::make_unique<BeamSearch>(beam_, *request.ids, max_new_tokens);
+  const uint64_t sample = uint64_t{options_.first_prompt + request.prompt} << 16 | request.sample;
   StopCriterion stops;
   if (!stops_.empty())
-    stops = [text = std::make_shared<TextStream>(model_.target(), stops_, wanted.ids->size())](
+    stops = [text = std::make_shared<TextStream>(model_.target(), stops_, request.ids->size())](
                 std::span<const int32_t> ids) {
       text->push(ids);
       return text->stopped();
     };
-  return std::make_unique<Sampling>(sampling_, *wanted.ids, most, sample, wanted.chosen.get(),
+  return std::make_unique<Sampling>(sampling_, *request.ids, max_new_tokens, sample, request.chosen.get(),
                                     std::move(stops));
 }
 
@@ -186,8 +187,8 @@ void GenerationJob::queue_prompt(size_t index) {
   const auto ids = std::make_shared<const std::vector<int32_t>>(std::move(encoded.ids));
   const std::vector<int32_t>& prompt = *ids;
   const ModelConfig& config = model_.config();
-  const int most = max_tokens(prompt.size());
-  if (most == 0 && !options_.prompt_tokens) {
+  const int max_new_tokens = max_tokens(prompt.size());
+  if (max_new_tokens == 0 && !options_.prompt_tokens) {
     result.error = fmt::format(
         "the prompt has {} tokens, but by language_model.max_length of the model's config.json a prompt and "
         "the "
@@ -198,16 +199,16 @@ void GenerationJob::queue_prompt(size_t index) {
   result.prompt_tokens = prompt.size();
   result.unknown_tokens = static_cast<size_t>(model_.target().count_unknown(prompt));
   result.texts.resize(static_cast<size_t>(options_.samples));
-  for (size_t sample = 0; sample < per_prompt_ && !stopped(); ++sample) {
+  for (size_t sample = 0; sample < requests_per_prompt_ && !stopped(); ++sample) {
     auto request = std::make_unique<Request>();
-    request->tokens = (std::ssize(prompt) + most) * std::max(how_.beam_size, 1);
+    request->tokens = (std::ssize(prompt) + max_new_tokens) * std::max(plan_.beam_size, 1);
     if (config.context_tokens > 0)
       request->tokens =
-          std::min<int64_t>(request->tokens, int64_t{config.context_tokens} * std::max(how_.beam_size, 1));
+          std::min<int64_t>(request->tokens, int64_t{config.context_tokens} * std::max(plan_.beam_size, 1));
     request->batch_tokens = 16 * model_.batch_tokens();
     request->read_tokens = std::ssize(prompt);
-    const size_t number = index * per_prompt_ + sample;
-    wanted_[number] = {
+    const size_t number = index * requests_per_prompt_ + sample;
+    requests_[number] = {
         .prompt = index,
         .sample = sample,
         .ids = ids,
@@ -215,55 +216,56 @@ void GenerationJob::queue_prompt(size_t index) {
         .chosen = options_.likeliest ? std::make_unique<ChosenTokens>(
                                            model_.target(), options_.prompt_tokens ? 0 : prompt.size())
                                      : nullptr};
-    request->strategy = strategy(wanted_[number]);
+    request->strategy = strategy(requests_[number]);
     queue(std::move(request), number);
   }
 }
 
-std::vector<int32_t> GenerationJob::with_prompt(const Wanted& wanted, std::span<const int32_t> ids) {
-  std::vector<int32_t> all = *wanted.ids;
+std::vector<int32_t> GenerationJob::with_prompt(const RequestState& request, std::span<const int32_t> ids) {
+  std::vector<int32_t> all = *request.ids;
   all.insert(all.end(), ids.begin(), ids.end());
   return all;
 }
 
 void GenerationJob::settled(size_t index, std::span<const int32_t> text) {
-  Wanted& wanted = wanted_[index];
-  if (!wanted.stream) return;
-  if (const std::string piece = wanted.stream->push(text); !piece.empty()) show(wanted, piece, false);
+  RequestState& request = requests_[index];
+  if (!request.stream) return;
+  if (const std::string piece = request.stream->push(text); !piece.empty()) show(request, piece, false);
 }
 
-/// Hands a piece of a text to the caller, with the tokens that begin in it. `all`: with all that are left.
-void GenerationJob::show(Wanted& wanted, const std::string& piece, bool all) const {
-  wanted.shown += count_characters(piece);
+/// Passes a piece of a text to the receiver, with the tokens that begin in it. `all`: with all remaining
+/// tokens.
+void GenerationJob::show(RequestState& request, const std::string& piece, bool all) const {
+  request.shown += count_characters(piece);
   std::span<const ChosenToken> chosen;
-  if (wanted.chosen) chosen = wanted.chosen->take(all ? std::numeric_limits<int64_t>::max() : wanted.shown);
+  if (request.chosen) chosen = request.chosen->take(all ? std::numeric_limits<int64_t>::max() : request.shown);
   if (piece.empty() && chosen.empty()) return;
-  receive_({.prompt = wanted.prompt, .sample = wanted.sample, .text = piece, .chosen = chosen});
+  receive_({.prompt = request.prompt, .sample = request.sample, .text = piece, .chosen = chosen});
 }
 
-GeneratedText GenerationJob::text_of(const Wanted& wanted, const Hypothesis& hypothesis) const {
-  TextStream whole(model_.target(), stops_, wanted.ids->size());
-  GeneratedText result{.text = whole.finish(with_prompt(wanted, hypothesis.ids)),
+GeneratedText GenerationJob::text_of(const RequestState& request, const Hypothesis& hypothesis) const {
+  TextStream whole(model_.target(), stops_, request.ids->size());
+  GeneratedText result{.text = whole.finish(with_prompt(request, hypothesis.ids)),
                        .log_probability = hypothesis.log_probability,
                        .tokens = hypothesis.ids.size(),
                        .reason = hypothesis.reason,
                        .chosen = {}};
-  if (wanted.chosen)
-    result.chosen = wanted.chosen->all(whole.stopped() ? count_characters(result.text)
-                                                       : std::numeric_limits<int64_t>::max());
+  if (request.chosen)
+    result.chosen = request.chosen->all(whole.stopped() ? count_characters(result.text)
+                                                        : std::numeric_limits<int64_t>::max());
   return result;
 }
 
 void GenerationJob::complete(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) {
-  Wanted& wanted = wanted_[index];
-  if (wanted.stream) {
-    const std::string rest = wanted.stream->finish(with_prompt(wanted, best_first[0].ids));
-    show(wanted, rest, !wanted.stream->stopped());
+  RequestState& request = requests_[index];
+  if (request.stream) {
+    const std::string rest = request.stream->finish(with_prompt(request, best_first[0].ids));
+    show(request, rest, !request.stream->stopped());
   }
-  std::vector<GeneratedText>& texts = results_[wanted.prompt].texts;
+  std::vector<GeneratedText>& texts = results_[request.prompt].texts;
   if (beam_) texts.resize(best_first.size());
   for (size_t i = 0; i < best_first.size(); ++i)
-    texts[beam_ ? i : wanted.sample] = text_of(wanted, best_first[i]);
+    texts[beam_ ? i : request.sample] = text_of(request, best_first[i]);
 }
 
 }  // namespace sixfold

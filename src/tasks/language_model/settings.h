@@ -9,7 +9,7 @@
 
 namespace sixfold {
 
-/// How a model reads conversations.
+/// The chat format of a model.
 struct ChatSettings {
   std::string format;  ///< the name of a `ChatFormat`; empty: the model has none
   std::string system;  ///< the system message of conversations without one; empty: none
@@ -20,17 +20,17 @@ inline void visit(OptionVisitor& v, ChatSettings& o) {
   v.field("system", o.system, "system message of conversations that have none");
 }
 
-/// What config.json says of a language model besides its network.
+/// The settings in config.json of a language model, besides those of its network.
 struct LanguageModelSettings {
   static constexpr std::string_view task = "language_model";
   static constexpr TaskNetwork network{.task = task, .encoder = false};
-  TextUnit text_unit = TextUnit::stream;  ///< what counted as one text in its training
-  std::vector<int> more_ends;             ///< tokens besides `ModelConfig::eos` that end a text
-  /// Most tokens of a prompt and the text after it, start token included, where a call sets no number and
-  /// `GenerationConfig::max_new_tokens` neither; 0: no limit.
+  TextUnit text_unit = TextUnit::stream;  ///< what is one text in the training data
+  std::vector<int> more_ends;             ///< ids of tokens that end a text, besides `ModelConfig::eos`
+  /// Maximum number of tokens of a prompt and the text after it, including the start token. Applies if neither
+  /// a call nor `GenerationConfig::max_new_tokens` sets a maximum. 0: no limit.
   int max_length = 0;
-  int beam_size = 0;  ///< of a call that sets neither a beam nor an option of drawing; 0: draw
-  DrawOptions draw;   ///< of a call that does not set them
+  int beam_size = 0;  ///< default of calls that set no option of sampling; 0: sample
+  DrawOptions draw;   ///< defaults of calls
   ChatSettings chat;
 };
 

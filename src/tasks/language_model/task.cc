@@ -23,7 +23,7 @@ StoredText read_text(const LanguageModelOptions& options, const TaskStart& start
                                TextSide::exact);
 }
 
-/// Returns the config of the run's model, which continues that of the folder `from` if there is one.
+/// Returns the config of the run's model. It is based on that of the model folder `from`, unless this is empty.
 ModelConfig config_of(const LanguageModelOptions& options, const std::string& from,
                       const Tokenizers& tokenizers) {
   ModelConfig config = initial_config(options.model, options.generation, from);
@@ -32,7 +32,7 @@ ModelConfig config_of(const LanguageModelOptions& options, const std::string& fr
     config.decoder_start_token = tokenizers.target->bos();
   config.context_tokens = options.data.block_tokens;
   config.task = LanguageModelSettings::task;
-  // A stream does not end, so that its end token is suppressed. Otherwise it is where the settings say so.
+  // A stream has no end, so that the end token is suppressed. For other texts the settings decide.
   LanguageModelSettings settings;
   if (!from.empty()) settings = settings_of<LanguageModelSettings>(config);
   const bool was_stream = !from.empty() && settings.text_unit == TextUnit::stream;
@@ -85,7 +85,7 @@ class LanguageModelTask : public Task {
   std::optional<BlockDataset> valid_;
 };
 
-/// How texts are generated where a call says nothing.
+/// Describes how texts are generated if a call sets no options.
 std::string describe_generation(const ModelConfig& model, const LanguageModelSettings& settings) {
   const GenerationConfig& rules = model.generation;
   const DrawOptions& draw = settings.draw;

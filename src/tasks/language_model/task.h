@@ -25,7 +25,7 @@ class LanguageModelConfig : public TaskConfigOf<LanguageModelOptions> {
   std::vector<Finding> check_data(const std::atomic<int>* stop) const override;
 };
 
-/// Its row of the table of tasks.
+/// The entry of this task in the table of tasks.
 TaskEntry language_model_entry();
 
 }  // namespace sixfold

@@ -9,7 +9,7 @@ namespace {
 
 /// Whether the text ends within a character: its last bytes begin one, but do not complete it.
 bool ends_within_character(std::string_view text) {
-  if (text.ends_with("\uFFFD")) return true;  // what tokenizers show of bytes that are no character yet
+  if (text.ends_with("\uFFFD")) return true;  // tokenizers decode incomplete characters to U+FFFD
   for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
     if ((byte & 0xC0) == 0x80) continue;
@@ -21,20 +21,20 @@ bool ends_within_character(std::string_view text) {
 
 }  // namespace
 
-/// The tables of Knuth, Morris and Pratt (1977), so that the time to search does not depend on the length of a
-/// stop string.
+/// Builds the failure tables of the Knuth-Morris-Pratt algorithm (1977): the time to search does not depend on
+/// the length of a stop string.
 StopStrings::StopStrings(std::vector<std::string> stops) {
   for (std::string& text : stops) {
     Stop stop{std::move(text), {0}};
     for (size_t i = 1, length = 0; i < stop.text.size(); ++i) {
-      while (length > 0 && stop.text[i] != stop.text[length]) length = stop.shorter[length - 1];
-      stop.shorter.push_back(length += stop.text[i] == stop.text[length] ? 1 : 0);
+      while (length > 0 && stop.text[i] != stop.text[length]) length = stop.border_lengths[length - 1];
+      stop.border_lengths.push_back(length += stop.text[i] == stop.text[length] ? 1 : 0);
     }
     stops_.push_back(std::move(stop));
   }
 }
 
-/// Decodes the new tokens after those before them, since tokens of words depend on their neighbours.
+/// Decodes the new tokens together with some tokens before them, on which their text may depend.
 std::string TextStream::decode_new(std::span<const int32_t> ids, bool all) {
   const std::string before = tokenizer_.decode_text(ids.subspan(context_, decoded_ - context_));
   const std::string text = tokenizer_.decode_text(ids.subspan(context_));
@@ -42,9 +42,9 @@ std::string TextStream::decode_new(std::span<const int32_t> ids, bool all) {
   size_t end = ids.size();
   std::string shown = text;
   if (!all && ends_within_character(text)) {
-    // What so many tokens have not completed is none: the text has characters like that.
-    if (end - decoded_ <= 2 * longest_character) return {};
-    end -= longest_character;
+    // So many tokens would have completed the character: the text itself contains U+FFFD or broken bytes.
+    if (end - decoded_ <= 2 * max_character_bytes) return {};
+    end -= max_character_bytes;
     shown = tokenizer_.decode_text(ids.subspan(context_, end - context_));
     if (shown.size() <= before.size() || !text.starts_with(shown)) return {};
   }
@@ -53,15 +53,15 @@ std::string TextStream::decode_new(std::span<const int32_t> ids, bool all) {
   return shown.substr(before.size());
 }
 
-/// Adds to the text up to the first stop string.
+/// Appends to the held text, up to the first stop string.
 void TextStream::search(std::string_view text) {
   for (size_t i = 0; i < text.size() && !stopped_; ++i) {
     held_ += text[i];
     size_t complete = 0;
-    for (size_t s = 0; s < begun_.size(); ++s) {
+    for (size_t s = 0; s < matched_.size(); ++s) {
       const StopStrings::Stop& stop = stops_.stops_[s];
-      size_t& length = begun_[s];
-      while (length > 0 && stop.text[length] != text[i]) length = stop.shorter[length - 1];
+      size_t& length = matched_[s];
+      while (length > 0 && stop.text[length] != text[i]) length = stop.border_lengths[length - 1];
       length += stop.text[length] == text[i] ? 1 : 0;
       if (length == stop.text.size()) complete = std::max(complete, length);
     }
@@ -72,7 +72,7 @@ void TextStream::search(std::string_view text) {
 
 std::string TextStream::take(bool all) {
   size_t kept = 0;
-  for (const size_t length : begun_) kept = std::max(kept, length);
+  for (const size_t length : matched_) kept = std::max(kept, length);
   std::string piece = held_.substr(0, held_.size() - (all || stopped_ ? 0 : kept));
   held_.erase(0, piece.size());
   return piece;

@@ -8,7 +8,8 @@
 
 namespace sixfold {
 
-/// Texts of which the first that is complete ends another text. Immutable; may be used from several threads.
+/// Strings that end a generated text: it ends before the first of them. Immutable; safe to share between
+/// threads.
 class StopStrings {
  public:
   StopStrings() = default;
@@ -19,26 +20,28 @@ class StopStrings {
   friend class TextStream;
   struct Stop {
     std::string text;
-    std::vector<size_t> shorter;  ///< for each of its beginnings, the longest one with which that ends
+    std::vector<size_t>
+        border_lengths;  ///< for each prefix, the length of its longest proper prefix that is also its suffix
   };
   std::vector<Stop> stops_;
 };
 
-/// Turns the growing tokens of a text into pieces that can be shown: whole characters only, and nothing that
-/// may still become a stop string. The pieces together are the text up to the first stop string.
+/// Converts the growing sequence of tokens of a text to pieces that can be shown. Pieces have whole characters
+/// only, and nothing that may become part of a stop string. All pieces together are the text before the first
+/// stop string.
 class TextStream {
  public:
-  /// `tokenizer` and `stops` must outlive the stream. `prompt`: the number of tokens before the text; they are
-  /// not shown, but tokens of words depend on those before them.
+  /// `tokenizer` and `stops` must outlive the stream. `prompt`: the number of tokens before the text. They are
+  /// not shown, but the text of a token may depend on the tokens before it.
   TextStream(const Tokenizer& tokenizer, const StopStrings& stops, size_t prompt = 0)
       : tokenizer_(tokenizer),
         stops_(stops),
-        begun_(stops.stops_.size()),
-        context_(prompt > most_context ? prompt - most_context : 0),
+        matched_(stops.stops_.size()),
+        context_(prompt > max_context_tokens ? prompt - max_context_tokens : 0),
         decoded_(prompt) {}
-  /// All tokens so far, with the prompt -> what can be shown now.
+  /// Returns the text that can be shown now. `ids`: all tokens so far, including the prompt.
   std::string push(std::span<const int32_t> ids);
-  /// All tokens, with the prompt -> what is left.
+  /// Returns the rest of the text. `ids`: all tokens, including the prompt.
   std::string finish(std::span<const int32_t> ids);
   /// Whether a stop string was found.
   bool stopped() const { return stopped_; }
@@ -48,14 +51,14 @@ class TextStream {
   void search(std::string_view text);
   std::string take(bool all);
 
-  static constexpr size_t most_context = 16;  // tokens of the prompt to decode again
-  static constexpr size_t longest_character = 4;
+  static constexpr size_t max_context_tokens = 16;  // of the prompt
+  static constexpr size_t max_character_bytes = 4;
 
   const Tokenizer& tokenizer_;
   const StopStrings& stops_;
-  std::vector<size_t> begun_;         // for each stop string, with how many bytes of it the text ends
+  std::vector<size_t> matched_;       // for each stop string, the number of its bytes that end the text
   size_t context_ = 0, decoded_ = 0;  // tokens [context, decoded) are decoded again with the new ones
-  std::string held_;                  // decoded, but not shown yet
+  std::string held_;                  // decoded, and not shown yet
   bool stopped_ = false;
 };
 

@@ -16,8 +16,10 @@
 namespace sixfold::cli {
 namespace {
 
-/// The number of lines that are filled at once. A line may have a mask in each token that the model reads.
-size_t lines_at_once(int candidates) { return std::max<size_t>(1, 512 / static_cast<size_t>(candidates)); }
+/// The number of lines in a block. It is small, since each token of a line may be a mask.
+size_t fill_lines_per_block(int candidates) {
+  return std::max<size_t>(1, 512 / static_cast<size_t>(candidates));
+}
 
 struct FillSettings {
   std::string model;
@@ -49,7 +51,8 @@ void run(const FillSettings& settings) {
   options.cancel = interrupt.token();
   if (!settings.json) options.candidates = 1;
   size_t line = 0, failed = 0, cut = 0;
-  for (std::vector<std::string> lines; !(lines = blocks.next(lines_at_once(options.candidates))).empty();) {
+  for (std::vector<std::string> lines;
+       !(lines = blocks.next(fill_lines_per_block(options.candidates))).empty();) {
     for (const FilledText& result : filler.fill(lines, options)) {
       output.write_line(settings.json ? json_of(result) : result.text);
       ++line;

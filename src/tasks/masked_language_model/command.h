@@ -3,7 +3,7 @@
 
 namespace sixfold::cli {
 
-/// What the task adds to the program.
+/// The commands that this task adds to the program.
 TaskProgram masked_language_model_program();
 
 }  // namespace sixfold::cli

@@ -8,7 +8,7 @@
 
 namespace sixfold {
 
-/// Text without labels, and which of its tokens are to be predicted.
+/// Text without labels, and the share of its tokens that are to be predicted.
 struct MaskedDataOptions : TextDataOptions {
   double mask_share = 0.15;
 };
@@ -33,9 +33,9 @@ inline void visit(OptionVisitor& v, MaskedLanguageModelOptions& o) {
   visit(v, static_cast<TaskOptions<MaskedDataOptions>&>(o));
 }
 
-/// Reads the options, and sets those that the task does not choose: there is no decoder, and the embedding
-/// projects the output too. Throws an input error that begins with the place of the key if a key is not one of
-/// an encoder, or as `validate`.
+/// Reads the options, and sets those that are the same for all models of the task: there is no decoder, and the
+/// embedding is also the output projection. Throws an input error that begins with the place of the key if a
+/// key does not apply to encoders, or as `validate`.
 MaskedLanguageModelOptions masked_language_model_options_of(OptionNode root, const std::string& where);
 
 /// Throws an input error that names the key if a value is out of range, there is no training data, no limit

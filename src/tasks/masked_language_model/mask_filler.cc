@@ -22,14 +22,14 @@ void visit(OptionVisitor& v, FillOptions& o) {
 
 namespace {
 
-/// A text, and what the model says of it.
-struct Work {
+/// The masks of a text and the predictions of the model for them.
+struct TextState {
   std::vector<TextMask> masks;
   std::vector<int32_t> best;  // the likeliest token of each mask
   bool finite = true;
 };
 
-/// The ids that no mask is filled with.
+/// The ids of tokens that never fill a mask.
 std::vector<int32_t> banned_ids(const Tokenizer& tokenizer, int32_t mask) {
   std::vector<int32_t> banned{tokenizer.unk(), tokenizer.eos()};
   if (mask != tokenizer.unk()) banned.push_back(mask);
@@ -58,14 +58,14 @@ class FillJob {
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options) {
     check_ranges(options);
     std::vector<FilledText> results(texts.size());
-    std::vector<Work> works(texts.size());
+    std::vector<TextState> states(texts.size());
     SourceBatches packed(model_.batch_tokens(), 1);
     for (size_t i = 0; i < texts.size(); ++i) try {
         Poll::now(options.cancel);
         const MaskedText encoded = encode(texts[i], results[i]);
         if (results[i].error) continue;
         add(encoded, i, packed);
-        works[i].masks = encoded.masks;
+        states[i].masks = encoded.masks;
       } catch (const Cancelled&) {
         throw;
       } catch (const Error& error) {
@@ -73,27 +73,27 @@ class FillJob {
       }
     const std::vector<Batch> batches = packed.take();
     model_.run(batches.size(), options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
-      predict(workspace, batches[i], options.candidates, works, results);
+      predict(workspace, batches[i], options.candidates, states, results);
     });
     for (size_t i = 0; i < texts.size(); ++i)
-      if (!results[i].error) finish(texts[i], works[i], results[i]);
+      if (!results[i].error) finish(texts[i], states[i], results[i]);
     return results;
   }
 
  private:
-  /// Encodes a text, or sets why it can't be filled.
+  /// Encodes a text, or sets the reason why it can't be filled.
   MaskedText encode(const std::string& text, FilledText& result) const {
     result.error = fault_of_text(text);
     if (result.error) return {};
     MaskedText encoded = coder_.encode(text);
-    const auto most = static_cast<size_t>(model_.config().context_tokens);
+    const auto max_tokens = static_cast<size_t>(model_.config().context_tokens);
     if (encoded.masks.empty())
       result.error = fmt::format("the text has no {}", mask_mark);
-    else if (encoded.masks.back().token >= most)
-      result.error = fmt::format("a {} is beyond the {} tokens that the model reads", mask_mark, most);
-    if (encoded.ids.size() > most) {
-      result.tokens_cut = encoded.ids.size() - most;
-      encoded.ids.resize(most);
+    else if (encoded.masks.back().token >= max_tokens)
+      result.error = fmt::format("a {} is beyond the {} tokens that the model reads", mask_mark, max_tokens);
+    if (encoded.ids.size() > max_tokens) {
+      result.tokens_cut = encoded.ids.size() - max_tokens;
+      encoded.ids.resize(max_tokens);
     }
     return encoded;
   }
@@ -101,14 +101,14 @@ class FillJob {
   void add(const MaskedText& text, size_t i, SourceBatches& packed) const {
     const Tokenizer& tokenizer = model_.source();
     const int32_t bos = tokenizer.bos(), first = bos >= 0 ? 1 : 0;
-    std::vector<int32_t> places, unknown(text.masks.size(), tokenizer.unk());
-    for (const TextMask& mask : text.masks) places.push_back(static_cast<int32_t>(mask.token) + first);
+    std::vector<int32_t> positions, unknown(text.masks.size(), tokenizer.unk());
+    for (const TextMask& mask : text.masks) positions.push_back(static_cast<int32_t>(mask.token) + first);
     packed.add(static_cast<int32_t>(i), classifier_input(text.ids, std::ssize(text.ids), bos, tokenizer.eos()))
-        .label_tokens(places, unknown);
+        .label_tokens(positions, unknown);
   }
 
-  void predict(const DecodeWorkspace& workspace, const Batch& batch, int candidates, std::span<Work> works,
-               std::span<FilledText> results) const {
+  void predict(const DecodeWorkspace& workspace, const Batch& batch, int candidates,
+               std::span<TextState> states, std::span<FilledText> results) const {
     Context context(workspace.backend, workspace.arena);
     const int k = std::min(candidates, model_.source().vocab_size() - static_cast<int>(banned_.size()));
     const ops::Candidates found = ops::top_k(context, model_.model().head_input(batch, context),
@@ -121,22 +121,22 @@ class FillJob {
     };
     size_t at = 0;
     for (const int32_t sample : batch.samples) {
-      Work& work = works[static_cast<size_t>(sample)];
-      for (size_t mask = 0; mask < work.masks.size(); ++mask, at += static_cast<size_t>(k)) {
-        work.best.push_back(found.ids[at]);
+      TextState& state = states[static_cast<size_t>(sample)];
+      for (size_t mask = 0; mask < state.masks.size(); ++mask, at += static_cast<size_t>(k)) {
+        state.best.push_back(found.ids[at]);
         std::vector<MaskCandidate>& all = results[static_cast<size_t>(sample)].masks.emplace_back();
         for (size_t i = at; i < at + static_cast<size_t>(k); ++i) {
           all.push_back({text_of(found.ids[i]), std::exp(found.log_probs[i])});
-          work.finite &= std::isfinite(all.back().probability);
+          state.finite &= std::isfinite(all.back().probability);
         }
       }
     }
   }
 
   /// Puts the likeliest tokens into a text.
-  void finish(const std::string& text, const Work& work, FilledText& result) const {
-    if (work.finite)
-      result.text = coder_.fill(text, work.masks, work.best);
+  void finish(const std::string& text, const TextState& state, FilledText& result) const {
+    if (state.finite)
+      result.text = coder_.fill(text, state.masks, state.best);
     else
       result = {.error =
                     "the probabilities that the model computes are not finite; its weights must be damaged"};

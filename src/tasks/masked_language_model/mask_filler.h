@@ -15,7 +15,7 @@ class OptionVisitor;
 
 /// A token that may stand in the place of a mask.
 struct MaskCandidate {
-  std::string text;  ///< of the token, as after other text: with the space before it if it has one
+  std::string text;  ///< of the token, as within a text: with the space before it, if it has one
   double probability = 0;
 };
 
@@ -24,7 +24,7 @@ struct FilledText {
   std::string text;  ///< with the likeliest token in the place of each mask; empty if there is an error
   std::vector<std::vector<MaskCandidate>> masks;  ///< for each mask the likeliest tokens, best first
   size_t tokens_cut = 0;                          ///< tokens at the end of the text that the model did not read
-  std::optional<std::string> error;               ///< why the masks are not filled: there is none, for example
+  std::optional<std::string> error;  ///< why the masks are not filled, such as a text without a mask
 };
 
 struct FillOptions {
@@ -45,9 +45,9 @@ class SIXFOLD_API MaskFiller final : public Predictor {
       : MaskFiller(open_model(model_folder, options)) {}
 
   /// Returns the filled texts, in their order. A text is filled alike whatever other texts there are, and with
-  /// any number of threads. One without a mask, with a mask beyond the tokens that the model reads or at text
-  /// that is one token with it, or that is not valid UTF-8 has an error; the others are served. Throws an input
-  /// error if `candidates` is below 1.
+  /// any number of threads. A text has an error if it has no mask or is not valid UTF-8, if a mask is beyond
+  /// the tokens that the model reads, or if a mask and the text next to it would be one token; the others have
+  /// results. Throws an input error if `candidates` is below 1.
   std::vector<FilledText> fill(std::span<const std::string> texts, const FillOptions& options = {}) const;
 };
 

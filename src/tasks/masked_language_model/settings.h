@@ -5,7 +5,7 @@
 
 namespace sixfold {
 
-/// What config.json says of an encoder that predicts masked tokens besides its network.
+/// The settings in config.json of an encoder that predicts masked tokens, besides those of its network.
 struct MaskedLanguageModelSettings {
   static constexpr std::string_view task = "masked_language_model";
   static constexpr TaskNetwork network{.task = task, .decoder = false};

@@ -11,8 +11,8 @@
 namespace sixfold {
 namespace {
 
-/// The token of a vocabulary that stands for a mask by its name; -1: none. Tokenizers of a tokenizer.json alone
-/// find it in texts.
+/// The mask token of a vocabulary, found by its name; -1: none. Only tokenizers of a tokenizer.json recognize
+/// it in texts.
 int mask_of(const Tokenizer& tokenizer) {
   for (int32_t id = 0; id < tokenizer.vocab_size() && tokenizer.kind() == TokenizerKind::tokenizer_json; ++id)
     for (const char* mask : {"[MASK]", "<mask>"})
@@ -77,7 +77,7 @@ class MaskedLanguageModelTask : public Task {
              .mask = settings_of<MaskedLanguageModelSettings>(config_).mask(tokenizer.unk()),
              .bos = tokenizer.bos(),
              .eos = tokenizer.eos(),
-             .seed = validation ? 1 : options.train.seed},  // validation compares runs
+             .seed = validation ? 1 : options.train.seed},  // the same masks in all runs, for comparison
             (validation ? record_.validation : record_.training).hash};
   }
 

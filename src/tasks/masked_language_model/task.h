@@ -26,7 +26,7 @@ class MaskedLanguageModelConfig : public TaskConfigOf<MaskedLanguageModelOptions
   std::vector<Finding> check_data(const std::atomic<int>* stop) const override;
 };
 
-/// Its row of the table of tasks.
+/// The entry of this task in the table of tasks.
 TaskEntry masked_language_model_entry();
 
 }  // namespace sixfold

@@ -57,34 +57,34 @@ LocatedText::LocatedText(std::string whole, std::vector<LocatedToken> located)
 int64_t AnswerReader::add(std::shared_ptr<const LocatedText> text, std::vector<int32_t> question) {
   const QuestionWindows windows(options_, std::ssize(question), std::ssize(text->tokens));
   const std::vector<double> lowest(text->tokens.size(), minus_infinity);
-  asked_.push_back({std::move(text), std::move(question), windows, windows_, lowest, lowest});
+  questions_.push_back({std::move(text), std::move(question), windows, windows_, lowest, lowest});
   windows_ += windows.size();
   return windows.cut();
 }
 
-std::vector<Batch> AnswerReader::next_batches(size_t most) {
+std::vector<Batch> AnswerReader::next_batches(size_t max_batches) {
   std::vector<Batch> batches;
-  for (; next_ < asked_.size(); ++next_, next_window_ = 0) {
-    const Asked& asked = asked_[next_];
-    for (; next_window_ < asked.windows.size(); ++next_window_) {
+  for (; next_ < questions_.size(); ++next_, next_window_ = 0) {
+    const Question& question = questions_[next_];
+    for (; next_window_ < question.windows.size(); ++next_window_) {
       if (builder_.batch().size() > 0 &&
-          builder_.batch().tokens() + asked.windows.tokens(next_window_) > batch_tokens_)
+          builder_.batch().tokens() + question.windows.tokens(next_window_) > batch_tokens_)
         batches.push_back(builder_.take());
-      if (batches.size() == most) return batches;
-      builder_.sample(static_cast<int32_t>(asked.first_window + next_window_));
-      asked.windows.add(next_window_, asked.question, asked.text->ids, builder_);
+      if (batches.size() == max_batches) return batches;
+      builder_.sample(static_cast<int32_t>(question.first_window + next_window_));
+      question.windows.add(next_window_, question.ids, question.text->ids, builder_);
     }
   }
   if (builder_.batch().size() > 0) batches.push_back(builder_.take());
   return batches;
 }
 
-/// The best span of a window, the first of several.
-AnswerReader::Span AnswerReader::best_span(const Asked& asked, int64_t window, std::span<const double> starts,
-                                           std::span<const double> ends) const {
+/// The best span of a window; the first of several.
+AnswerReader::Span AnswerReader::best_span(const Question& question, int64_t window,
+                                           std::span<const double> starts, std::span<const double> ends) const {
   Span best{.window = window};
-  const auto begin = static_cast<size_t>(asked.windows.window(window).begin);
-  const auto visible = [&](size_t token) { return asked.text->visible[begin + token]; };
+  const auto begin = static_cast<size_t>(question.windows.window(window).begin);
+  const auto visible = [&](size_t token) { return question.text->visible[begin + token]; };
   for (size_t a = 0; a < starts.size(); ++a)
     for (size_t b = a; visible(a) && b < std::min(ends.size(), a + static_cast<size_t>(max_answer_tokens_));
          ++b)
@@ -93,20 +93,21 @@ AnswerReader::Span AnswerReader::best_span(const Asked& asked, int64_t window, s
   return best;
 }
 
-/// Keeps what an answer needs of the scores of a window. The order of the windows does not matter.
-void AnswerReader::keep(Asked& asked, int64_t window, std::span<const double> starts,
+/// Keeps the scores of a window that the answer depends on. The order of the windows does not matter.
+void AnswerReader::keep(Question& question, int64_t window, std::span<const double> starts,
                         std::span<const double> ends) {
   const auto broken = [](double score) { return !std::isfinite(score); };
   const bool finite = std::ranges::none_of(starts, broken) && std::ranges::none_of(ends, broken);
-  const Span best = finite ? best_span(asked, window, starts, ends) : Span();
+  const Span best = finite ? best_span(question, window, starts, ends) : Span();
   const std::scoped_lock lock(*mutex_);
-  asked.finite &= finite;
+  question.finite &= finite;
   if (!finite) return;
-  const int32_t begin = asked.windows.window(window).begin;
-  keep_largest(asked.starts, starts, begin);
-  keep_largest(asked.ends, ends, begin);
-  if (best.score > asked.best.score || (best.score == asked.best.score && best.window < asked.best.window))
-    asked.best = best;
+  const int32_t begin = question.windows.window(window).begin;
+  keep_largest(question.starts, starts, begin);
+  keep_largest(question.ends, ends, begin);
+  if (best.score > question.best.score ||
+      (best.score == question.best.score && best.window < question.best.window))
+    question.best = best;
 }
 
 void AnswerReader::read(const Transformer& model, const Batch& batch, Context& context) {
@@ -114,24 +115,24 @@ void AnswerReader::read(const Transformer& model, const Batch& batch, Context& c
       ops::logits(context, model.head_input(batch, context), model.output()).to_doubles(context.backend());
   for (size_t i = 0; i < batch.choices.size(); ++i) {
     const int64_t number = batch.samples[i];
-    Asked& asked = *std::prev(std::ranges::upper_bound(asked_, number, {}, &Asked::first_window));
+    Question& question = *std::prev(std::ranges::upper_bound(questions_, number, {}, &Question::first_window));
     std::vector<double> starts, ends;
     for (int32_t row = batch.choices[i].begin; row < batch.choices[i].end; ++row) {
       starts.push_back(logits[2 * static_cast<size_t>(row)]);
       ends.push_back(logits[2 * static_cast<size_t>(row) + 1]);
     }
-    keep(asked, number - asked.first_window, starts, ends);
+    keep(question, number - question.first_window, starts, ends);
   }
 }
 
 std::optional<FoundSpan> AnswerReader::answer(size_t i) const {
-  const Asked& asked = asked_[i];
-  const LocatedText& text = *asked.text;
-  if (!asked.finite) return FoundSpan{.probability = std::numeric_limits<double>::quiet_NaN()};
-  if (asked.best.score == minus_infinity) return std::nullopt;
+  const Question& question = questions_[i];
+  const LocatedText& text = *question.text;
+  if (!question.finite) return FoundSpan{.probability = std::numeric_limits<double>::quiet_NaN()};
+  if (question.best.score == minus_infinity) return std::nullopt;
   FoundSpan found =
-      characters_of(text.text, text.tokens[asked.best.first].begin, text.tokens[asked.best.last].end);
-  found.probability = std::exp(asked.best.score - log_sum_exp(asked.starts) - log_sum_exp(asked.ends));
+      characters_of(text.text, text.tokens[question.best.first].begin, text.tokens[question.best.last].end);
+  found.probability = std::exp(question.best.score - log_sum_exp(question.starts) - log_sum_exp(question.ends));
   return found;
 }
 

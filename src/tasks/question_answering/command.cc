@@ -17,7 +17,7 @@
 namespace sixfold::cli {
 namespace {
 
-constexpr size_t block_questions = 512;
+constexpr size_t questions_per_block = 512;
 
 struct AnswerSettings {
   std::string model;
@@ -27,7 +27,7 @@ struct AnswerSettings {
   RuntimeOptions runtime;
 };
 
-/// The text and the question of a line; a right answer after them is left out. Both are empty if it has no tab.
+/// The text and the question of a line. An answer after them is ignored. Both are empty if the line has no tab.
 TextQuestion parse_line(const std::string& line) {
   const size_t tab = line.find('\t');
   if (tab == line.npos) return {};
@@ -47,7 +47,7 @@ std::string line_of(const TextAnswer& answer) {
   return answer.error ? "" : fmt::format("{}\t{:.6f}", without_line_ends(answer.text), answer.probability);
 }
 
-/// Counts what to say at the end.
+/// Counts the failures and cut texts that are reported at the end.
 class Summary {
  public:
   void add(const TextAnswer& answer, const std::string& place) {
@@ -74,7 +74,7 @@ void answer_lines(const AnswerSettings& settings, const QuestionAnswerer& answer
   options.cancel = interrupt.token();
   Summary summary;
   size_t number = 0;
-  for (std::vector<std::string> lines; !(lines = blocks.next(block_questions)).empty();) {
+  for (std::vector<std::string> lines; !(lines = blocks.next(questions_per_block)).empty();) {
     std::vector<TextQuestion> questions;
     for (const std::string& line : lines) questions.push_back(parse_line(line));
     std::vector<TextAnswer> answers = answerer.answers(questions, options);
@@ -91,35 +91,35 @@ void answer_lines(const AnswerSettings& settings, const QuestionAnswerer& answer
   summary.finish(output, "line");
 }
 
-/// Writes an object that has the answer to each id, as SQuAD's evaluation script reads it.
+/// Writes an object with the answers by id, the input format of SQuAD's evaluation script.
 void answer_squad(const AnswerSettings& settings, const QuestionAnswerer& answerer, AnswerOptions options) {
   require(!settings.json,
           "--json: the answers to the questions of a JSON file are JSON in any case; leave it out");
   const std::vector<Passage> texts =
       read_squad(settings.text.input, RightAnswers::optional, settings.text.invalid);
   TextOutput output(settings.text.output, {settings.text.input, settings.model});
-  const StopOnInterrupt interrupt;  // not before: a signal ends the reading
+  const StopOnInterrupt interrupt;  // created after reading, which a signal may end
   options.cancel = interrupt.token();
   Summary summary;
   auto predictions = nlohmann::json::object();
   std::vector<TextQuestion> block;
-  std::vector<const PassageQuestion*> asked;
+  std::vector<const PassageQuestion*> block_questions;
   size_t bytes = 0;
   const auto answer_block = [&] {
     const std::vector<TextAnswer> answers = answerer.answers(block, options);
     for (size_t i = 0; i < answers.size(); ++i) {
-      predictions[asked[i]->id] = answers[i].text;
-      summary.add(answers[i], asked[i]->place);
+      predictions[block_questions[i]->id] = answers[i].text;
+      summary.add(answers[i], block_questions[i]->place);
     }
-    block.clear(), asked.clear();
+    block.clear(), block_questions.clear();
     bytes = 0;
   };
   for (const Passage& text : texts)
     for (const PassageQuestion& question : text.questions) {
       block.push_back({text.text, question.text});
-      asked.push_back(&question);
+      block_questions.push_back(&question);
       bytes += text.text.size() + question.text.size();
-      if (block.size() == block_questions || bytes >= max_bytes_at_once) answer_block();
+      if (block.size() == questions_per_block || bytes >= max_bytes_at_once) answer_block();
     }
   answer_block();
   output.write(predictions.dump(1) + "\n");

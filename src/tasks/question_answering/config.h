@@ -11,7 +11,7 @@
 
 namespace sixfold {
 
-/// Questions about texts, and how they become batches.
+/// Questions about texts, and the options of batching.
 struct QuestionDataOptions : BatchOptions {
   std::vector<std::string> train, valid;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
@@ -52,8 +52,8 @@ inline void visit(OptionVisitor& v, QuestionAnsweringOptions& o) {
   visit(v, static_cast<TaskOptions<QuestionDataOptions, QuestionValidationOptions>&>(o));
 }
 
-/// Reads the options, and sets those that such a model does not choose: it has no decoder. Throws an input
-/// error that begins with the place of the key if a key is not one of such a model, or as `validate`.
+/// Reads the options, and sets those that are the same for all such models: there is no decoder. Throws an
+/// input error that begins with the place of the key if a key does not apply to such models, or as `validate`.
 QuestionAnsweringOptions question_answering_options_of(OptionNode root, const std::string& where);
 
 /// Throws an input error that names the key if a value is out of range, there is no training data, no limit

@@ -31,20 +31,20 @@ AnswerReader answer_reader(const ModelRuntime& model, const AnswerOptions& optio
   check_ranges(options);
   const auto defaults = settings_of<AnswerSettings>(model.config());
   const int stride = options.stride.value_or(defaults.stride),
-            most = options.max_answer_tokens.value_or(defaults.max_tokens);
+            max_answer_tokens = options.max_answer_tokens.value_or(defaults.max_tokens);
   return {{.bos = model.source().bos(),
            .eos = model.source().eos(),
            .tokens = model.config().context_tokens,
            .stride = stride,
            .separators = defaults.separators},
           model.batch_tokens(),
-          most};
+          max_answer_tokens};
 }
 
-/// Reads all windows, some batches at a time: a long text may have as many windows as tokens.
+/// Reads all windows, in blocks of batches: a long text may have as many windows as tokens.
 void read_all(ModelRuntime& model, AnswerReader& reader, const std::stop_token& cancel) {
-  const size_t batches_at_once = 16 * static_cast<size_t>(model.engine().threads());
-  for (std::vector<Batch> batches; !(batches = reader.next_batches(batches_at_once)).empty();)
+  const size_t batches_per_block = 16 * static_cast<size_t>(model.engine().threads());
+  for (std::vector<Batch> batches; !(batches = reader.next_batches(batches_per_block)).empty();)
     model.run(batches.size(), cancel, [&](size_t i, const DecodeWorkspace& workspace) {
       Context context(workspace.backend, workspace.arena);
       reader.read(workspace.model, batches[i], context);
@@ -70,7 +70,7 @@ void finish(const std::optional<FoundSpan>& found, const TextQuestion& question,
 QuestionAnswerer::QuestionAnswerer(std::shared_ptr<ModelRuntime> opened) : Predictor(std::move(opened)) {
   require_task(config(), AnswerSettings::network, model().folder());
   settings_of<AnswerSettings>(config());
-  model().source();  // it has a tokenizer
+  model().source();  // throws if there is no tokenizer
 }
 
 std::vector<TextAnswer> QuestionAnswerer::answers(std::span<const TextQuestion> questions,
@@ -78,7 +78,7 @@ std::vector<TextAnswer> QuestionAnswerer::answers(std::span<const TextQuestion> 
   const Tokenizer& tokenizer = model().source();
   AnswerReader reader = answer_reader(model(), options);
   std::vector<TextAnswer> results(questions.size());
-  std::vector<size_t> asked;  // the questions without an error
+  std::vector<size_t> valid_questions;  // indices of the questions without an error
   std::shared_ptr<const LocatedText> text;
   for (size_t i = 0; i < questions.size(); ++i) {
     const auto& [context, question] = questions[i];
@@ -89,10 +89,11 @@ std::vector<TextAnswer> QuestionAnswerer::answers(std::span<const TextQuestion> 
     if (!text || text->text != context)
       text = std::make_shared<LocatedText>(context, tokenizer.locate(without_line_ends(context)));
     result.tokens_cut = static_cast<size_t>(reader.add(text, tokenizer.encode(without_line_ends(question))));
-    asked.push_back(i);
+    valid_questions.push_back(i);
   }
   read_all(model(), reader, options.cancel);
-  for (size_t k = 0; k < asked.size(); ++k) finish(reader.answer(k), questions[asked[k]], results[asked[k]]);
+  for (size_t k = 0; k < valid_questions.size(); ++k)
+    finish(reader.answer(k), questions[valid_questions[k]], results[valid_questions[k]]);
   return results;
 }
 

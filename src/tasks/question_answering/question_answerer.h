@@ -21,8 +21,8 @@ struct TextQuestion {
 /// The answer to a question: a part of its text.
 struct TextAnswer {
   std::string text;                  ///< empty if there is an error
-  size_t begin = 0, end = 0;         ///< its bytes in the text of the question
-  double probability = 0;            ///< that it starts there, times that it ends there
+  size_t begin = 0, end = 0;         ///< its byte offsets in the text
+  double probability = 0;            ///< of its start, times that of its end
   size_t tokens_cut = 0;             ///< tokens at the end of the question that the model did not read
   std::optional<std::string> error;  ///< why there is no answer, such as an empty text
 };
@@ -45,7 +45,7 @@ class SIXFOLD_API QuestionAnswerer final : public Predictor {
 
   /// Returns the answers, in the order of the questions. A question has the same answer whatever other
   /// questions there are, and with any number of threads. One whose text or question is empty or not valid
-  /// UTF-8 has an error; the others are served. A long text is read in windows. Throws an input error if an
+  /// UTF-8 has an error; the others have results. A long text is read in windows. Throws an input error if an
   /// option is out of range.
   std::vector<TextAnswer> answers(std::span<const TextQuestion> questions,
                                   const AnswerOptions& options = {}) const;

@@ -10,18 +10,18 @@
 namespace sixfold {
 namespace {
 
-/// The number of tokens of texts, once for each question, that are in memory at a time. Of their windows only
-/// those of one batch are.
+/// The maximum number of text tokens in memory at the same time. A text counts once for each of its questions.
+/// Only the windows of one batch are in memory.
 int64_t block_tokens(int64_t batch_tokens) { return 8 * batch_tokens; }
 
-/// Questions that are read together, and their right answers.
+/// Questions that are answered together, and their reference answers.
 struct Block {
   AnswerReader reader;
   std::vector<std::shared_ptr<const LocatedText>> texts;  // by question
   std::vector<std::vector<std::string>> answers;          // by question
 };
 
-/// Appends the numbers of each question.
+/// Answers the questions, and appends the statistics of each answer to `results`.
 void answer(const Transformer& model, Block& block, const ValidationScores& scores,
             const std::shared_ptr<Arena>& arena, std::vector<double>& results) {
   for (std::vector<Batch> batches; !(batches = block.reader.next_batches(1)).empty();) {
@@ -57,7 +57,7 @@ Scores answer_scores(const Transformer& model, const QuestionDataset& data,
     return Block{
         {data.windows(), batch_tokens, settings_of<AnswerSettings>(model.config()).max_tokens}, {}, {}};
   };
-  std::vector<double> own;
+  std::vector<double> local_results;
   Block block = new_block();
   int64_t tokens = 0;
   for (int64_t i = run.processes.rank(); i < data.texts().size(); i += run.processes.size()) {
@@ -70,13 +70,13 @@ Scores answer_scores(const Transformer& model, const QuestionDataset& data,
       block.texts.push_back(text);
       block.answers.push_back(std::move(question.answers));
       if ((tokens += std::ssize(text->tokens)) < block_tokens(batch_tokens)) continue;
-      answer(model, block, scores, run.arena, own);
+      answer(model, block, scores, run.arena, local_results);
       block = new_block();
       tokens = 0;
     }
   }
-  answer(model, block, scores, run.arena, own);
-  add_all(scores, run.processes.gather_numbers(own), data);
+  answer(model, block, scores, run.arena, local_results);
+  add_all(scores, run.processes.gather_numbers(local_results), data);
   return scores.scores();
 }
 
@@ -84,8 +84,8 @@ int64_t answer_score_bytes(const QuestionDataset& data, int64_t batch_tokens) {
   int64_t longest = 0;
   for (int64_t i = 0; i < data.texts().size(); ++i)
     longest = std::max(longest, std::ssize(StoredPassage(data.texts()[i]).tokens()));
-  constexpr int64_t bytes_of_token = 128;  // its id, place, text and scores
-  return (block_tokens(batch_tokens) + longest) * bytes_of_token;
+  constexpr int64_t bytes_per_token = 128;  // its id, offsets, text and scores
+  return (block_tokens(batch_tokens) + longest) * bytes_per_token;
 }
 
 }  // namespace sixfold

@@ -9,7 +9,7 @@ namespace sixfold {
 Scores answer_scores(const Transformer& model, const QuestionDataset& data,
                      const MetricValidationOptions& validation, int64_t batch_tokens, const EvaluationRun& run);
 
-/// Returns the number of bytes that this needs besides the arena.
+/// Returns the number of bytes that `answer_scores` needs besides the arena.
 int64_t answer_score_bytes(const QuestionDataset& data, int64_t batch_tokens);
 
 }  // namespace sixfold

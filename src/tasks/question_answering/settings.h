@@ -3,13 +3,13 @@
 
 namespace sixfold {
 
-/// How a model reads a text to find an answer in it: what config.json says of it besides its network. A caller
-/// may override these.
+/// The settings in config.json of a model that answers questions, besides those of its network. A call may
+/// override some of them.
 struct AnswerSettings {
   static constexpr TaskNetwork network{
       .task = "question_answering", .decoder = false, .head = OutputHead::span};
   int stride = 128;     ///< tokens from one window of a long text to the next
-  int max_tokens = 30;  ///< most tokens of an answer
+  int max_tokens = 30;  ///< maximum number of tokens of an answer
   int separators = 1;   ///< number of end tokens between a question and a text
 };
 

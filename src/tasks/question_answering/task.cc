@@ -40,8 +40,8 @@ StoredText read_text(const QuestionAnsweringOptions& options, const TaskStart& s
               .encode = encode});
 }
 
-/// Returns the config of the run's model: of a resumed run its checkpoint's, else that of a new model, on the
-/// encoder of start.model if there is one.
+/// Returns the config of the run's model: that of the checkpoint if the run is resumed, otherwise that of a new
+/// model, which has the encoder of start.model if there is one.
 ModelConfig config_of(const QuestionAnsweringOptions& options, const TaskStart& start, const StoredText& text) {
   ModelConfig config = initial_config(options.model, options.generation, start.model);
   if (!start.model.empty() && !start.resumed)
@@ -49,11 +49,11 @@ ModelConfig config_of(const QuestionAnsweringOptions& options, const TaskStart& 
   bind_tokenizers(config, text.tokenizers);
   config.head.kind = OutputHead::span;
   AnswerSettings settings = options.answers;
-  if (config.task == QuestionAnsweringOptions::task_name)  // as the model was trained to read them
+  if (config.task == QuestionAnsweringOptions::task_name)  // the model was trained with them
     settings.separators = settings_of<AnswerSettings>(config).separators;
   config.task = QuestionAnsweringOptions::task_name;
   config.settings = write_options(settings);
-  config.context_tokens = context_tokens_of(config, options.data.max_tokens, /*around=*/0);
+  config.context_tokens = context_tokens_of(config, options.data.max_tokens, /*special_tokens=*/0);
   return config;
 }
 
@@ -85,17 +85,17 @@ class QuestionAnsweringTask : public Task {
 
   std::vector<std::string> metrics() const override { return validation_.names; }
   Evaluation evaluate(const Transformer& model, const EvaluationRun& run) const override {
-    return {.scores = answer_scores(model, *valid_, validation_, most_tokens(run.part_tokens), run)};
+    return {.scores = answer_scores(model, *valid_, validation_, max_batch_tokens(run.part_tokens), run)};
   }
   int64_t score_bytes(int64_t part_tokens) const override {
-    return answer_score_bytes(*valid_, most_tokens(part_tokens));
+    return answer_score_bytes(*valid_, max_batch_tokens(part_tokens));
   }
 
   void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
   std::string history() const override { return history_of(record_); }
 
  private:
-  int64_t most_tokens(int64_t part_tokens) const {
+  int64_t max_batch_tokens(int64_t part_tokens) const {
     return part_tokens > 0 ? std::min(batch_tokens_, part_tokens) : batch_tokens_;
   }
   QuestionDataset dataset(const std::string& store, bool validation) const {

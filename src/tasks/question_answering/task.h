@@ -27,7 +27,7 @@ class QuestionAnsweringConfig : public TaskConfigOf<QuestionAnsweringOptions> {
   HeadConfig expected_head() const override;
 };
 
-/// Its row of the table of tasks.
+/// The entry of this task in the table of tasks.
 TaskEntry question_answering_entry();
 
 }  // namespace sixfold

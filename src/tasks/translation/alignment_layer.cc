@@ -21,9 +21,9 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-constexpr size_t words_of_line = 7, lines = 40, most_words = 2000, fewest_words = 50, fewest_links = 20;
+constexpr size_t words_per_line = 7, line_count = 40, max_words = 2000, min_whole_words = 50, min_links = 20;
 
-/// A line and its translation. Its words are tokens [begin, begin + words_of_line) of the source.
+/// A line and its translation. Its words are tokens [begin, begin + words_per_line) of the source.
 struct Pair {
   Ids source, target;
   size_t begin = 0;
@@ -35,12 +35,12 @@ std::vector<Pair> translated_lines(const DecodeWorkspace& decoding, const Tokeni
   const std::vector<std::string> languages = tokenizer.language_tokens();
   const Ids language = languages.empty() ? Ids() : Ids{LanguageTokens(tokenizer).id(languages.front())};
   RandomStream random(1, 0);
-  std::vector<Pair> pairs(lines);
+  std::vector<Pair> pairs(line_count);
   std::vector<Ids> sources;
   for (Pair& pair : pairs) {
     Ids text = language;
     pair.begin = layout.source_start.size() + language.size();
-    for (size_t i = 0; i < words_of_line; ++i)
+    for (size_t i = 0; i < words_per_line; ++i)
       text.push_back(words[random.below(static_cast<uint32_t>(words.size()))]);
     pair.source = layout.source(text, tokenizer.eos());
     sources.push_back(pair.source);
@@ -52,18 +52,19 @@ std::vector<Pair> translated_lines(const DecodeWorkspace& decoding, const Tokeni
   return pairs;
 }
 
-/// That a token of a translation depends on a word of the source: their places.
+/// A token of a translation that depends on a word of its source, as indices of the pair and of both tokens.
 struct Link {
   size_t pair, target, source;
 };
 
-/// The first tokens of words of the translations that are at least e times less likely without one of the
-/// source words, and less than half as much, in nats, without any other.
+/// Links from the first tokens of target words to source words. There is a link if the log-probability of the
+/// token falls by more than 1 when the source word is left out, and by less than half as much when any other
+/// source word is left out.
 std::vector<Link> dependent_words(const DecodeWorkspace& decoding, const Tokenizer& target,
                                   std::span<const Pair> pairs) {
   std::vector<Ids> sources, targets;
   for (const Pair& pair : pairs)
-    for (size_t i = 0; i <= words_of_line; ++i) {  // first as it is, then without each word
+    for (size_t i = 0; i <= words_per_line; ++i) {  // first the whole source, then without each word
       Ids& source = sources.emplace_back(pair.source);
       if (i > 0) source.erase(source.begin() + static_cast<ptrdiff_t>(pair.begin + i - 1));
       targets.push_back(pair.target);
@@ -71,12 +72,12 @@ std::vector<Link> dependent_words(const DecodeWorkspace& decoding, const Tokeniz
   const auto scores = score_targets(decoding, sources, targets, 4096);
   std::vector<Link> links;
   for (size_t p = 0; p < pairs.size(); ++p) {
-    const auto score = [&](size_t without, size_t t) { return scores[p * (words_of_line + 1) + without][t]; };
+    const auto score = [&](size_t without, size_t t) { return scores[p * (words_per_line + 1) + without][t]; };
     const std::vector<int> words = words_of_tokens(target, pairs[p].target);
     for (size_t t = 0; t < words.size(); ++t) {
       if (words[t] < 0 || (t > 0 && words[t] == words[t - 1])) continue;
       std::vector<std::pair<double, size_t>> losses;
-      for (size_t i = 0; i < words_of_line; ++i)
+      for (size_t i = 0; i < words_per_line; ++i)
         losses.emplace_back(score(0, t) - score(i + 1, t), pairs[p].begin + i);
       std::ranges::sort(losses, std::greater());
       if (losses[0].first > 1 && losses[1].first < losses[0].first / 2)
@@ -86,9 +87,9 @@ std::vector<Link> dependent_words(const DecodeWorkspace& decoding, const Tokeniz
   return links;
 }
 
-/// The number of links whose source word is the one that a layer attends to most, of all heads together.
-int64_t attended(const std::vector<std::vector<float>>& weights, std::span<const Pair> pairs,
-                 std::span<const Link> links) {
+/// The number of links whose source word has the largest attention weight of a layer, summed over its heads.
+int64_t count_attended_links(const std::vector<std::vector<float>>& weights, std::span<const Pair> pairs,
+                             std::span<const Link> links) {
   return std::ranges::count_if(links, [&](const Link& link) {
     const size_t columns = pairs[link.pair].source.size(), rows = pairs[link.pair].target.size() + 1;
     std::vector<float> sums(columns);
@@ -98,28 +99,28 @@ int64_t attended(const std::vector<std::vector<float>>& weights, std::span<const
   });
 }
 
-/// The best layer; nothing if too little is known of it.
+/// The layer that attends to the most links; nothing if there are too few words or links to choose one.
 std::optional<int> find_alignment_layer(const Transformer& model, const Tokenizers& tokenizers) {
   const Ids words = whole_words(*tokenizers.source);
-  if (model.config().decoder_layers < 2 || words.size() < fewest_words) return {};
+  if (model.config().decoder_layers < 2 || words.size() < min_whole_words) return {};
   const DecodeWorkspace decoding(model);
   const ModelConfig& config = model.config();
   const PairLayout layout =
       layout_of(settings_of<TranslationSettings>(config), config.generation, *tokenizers.source);
   const std::vector<Pair> pairs = translated_lines(decoding, *tokenizers.source, layout, words);
   const std::vector<Link> links = dependent_words(decoding, *tokenizers.target, pairs);
-  if (links.size() < fewest_links) return {};
+  if (links.size() < min_links) return {};
   BatchBuilder builder;
   for (const Pair& pair : pairs)
     builder.source(pair.source).teacher_forced(pair.target, model.config().target_ends());
   const Batch batch = builder.take();
   int best = 0;
-  int64_t most = -1;
+  int64_t max_matches = -1;
   for (int layer = 0; layer < model.config().decoder_layers; ++layer) {
     Context context(decoding.backend, decoding.arena);
-    const int64_t right =
-        attended(attention_weights(model, batch, AttentionKind::cross, layer, context), pairs, links);
-    if (right >= most) most = right, best = layer;
+    const int64_t matches = count_attended_links(
+        attention_weights(model, batch, AttentionKind::cross, layer, context), pairs, links);
+    if (matches >= max_matches) max_matches = matches, best = layer;
   }
   return best;
 }
@@ -128,7 +129,7 @@ std::optional<int> find_alignment_layer(const Transformer& model, const Tokenize
 
 std::vector<int32_t> whole_words(const Tokenizer& tokenizer) {
   std::vector<int32_t> words;
-  for (int32_t id = 0; id < tokenizer.vocab_size() && words.size() < most_words; ++id) {
+  for (int32_t id = 0; id < tokenizer.vocab_size() && words.size() < max_words; ++id) {
     if (tokenizer.is_language_token(id)) continue;
     const std::string text = tokenizer.decode({&id, 1});
     const bool letters = std::ranges::all_of(

@@ -20,19 +20,20 @@ namespace {
 
 using Features = std::array<double, confidence_features>;
 
-constexpr size_t most_lines = 1000, fewest_lines = 200, most_tokens = 30'000;
-/// Tokens of sources and translations in a batch, and tokens that are searched at once.
+constexpr size_t max_lines = 1000, min_lines = 200, max_source_tokens = 30'000;
+/// The number of tokens that the search decodes at once.
 constexpr int64_t batch_tokens = 2048;
 
-/// What the model computes when it reads a source and its translation, with the end token if there is one.
-struct Reading {
-  std::vector<double> log_probabilities;  // of each token of the translation that is not forced
-  std::vector<double> attention;          // [target, source], the mean of the heads
+/// The results of teacher forcing a translation, with its end token if it has one.
+struct ForcedDecoding {
+  std::vector<double> log_probabilities;  // of each target token after the forced prefix
+  std::vector<double> attention;          // [target, source], averaged over the heads
   size_t source_tokens = 0, source_words = 0, target_words = 0;
 };
 
-std::vector<Reading> read_pairs(const DecodeWorkspace& decoding, const Tokenizer& source,
-                                const Tokenizer& target, std::span<const ScoredPair> pairs, size_t forced) {
+std::vector<ForcedDecoding> teacher_force(const DecodeWorkspace& decoding, const Tokenizer& source,
+                                          const Tokenizer& target, std::span<const ScoredPair> pairs,
+                                          size_t forced) {
   const Transformer& model = decoding.model;
   const ModelConfig& config = model.config();
   const Batch batch = batch_of(pairs, config);
@@ -43,34 +44,34 @@ std::vector<Reading> read_pairs(const DecodeWorkspace& decoding, const Tokenizer
   const std::vector<double> scores =
       ops::log_probability(context, states, model.output(), context.indices(batch.labels))
           .to_doubles(context.backend());
-  std::vector<Reading> readings;
+  std::vector<ForcedDecoding> results;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const int number = static_cast<int>(i);
     const auto columns = static_cast<size_t>(batch.source.rows.length(number)),
                rows = static_cast<size_t>(batch.target.rows.length(number)), begin = std::min(forced, rows - 1);
     const auto first = scores.begin() + batch.target.rows.begin(number);
-    Reading& reading = readings.emplace_back();
-    reading.log_probabilities.assign(first + static_cast<ptrdiff_t>(begin),
+    ForcedDecoding& decoded = results.emplace_back();
+    decoded.log_probabilities.assign(first + static_cast<ptrdiff_t>(begin),
                                      first + static_cast<ptrdiff_t>(rows));
     const size_t size = rows * columns, heads = weights[i].size() / size;
     std::vector<double> mean_of_heads(size);
     for (size_t at = 0; at < weights[i].size(); ++at)
       mean_of_heads[at % size] += static_cast<double>(weights[i][at]) / static_cast<double>(heads);
-    reading.attention.assign(mean_of_heads.begin() + static_cast<ptrdiff_t>(begin * columns),
+    decoded.attention.assign(mean_of_heads.begin() + static_cast<ptrdiff_t>(begin * columns),
                              mean_of_heads.end());
-    reading.source_tokens = columns;
-    reading.source_words = count_words(source.decode(pairs[i].source));
-    reading.target_words = count_words(target.decode(pairs[i].output.ids));
+    decoded.source_tokens = columns;
+    decoded.source_words = count_words(source.decode(pairs[i].source));
+    decoded.target_words = count_words(target.decode(pairs[i].output.ids));
   }
-  return readings;
+  return results;
 }
 
-/// The entropy of shares that add up to 1, divided by the largest that there can be.
-double entropy(std::span<const double> shares) {
+/// The entropy of a distribution, divided by the entropy of the uniform distribution.
+double normalized_entropy(std::span<const double> distribution) {
   double sum = 0;
-  for (const double share : shares)
-    if (share > 0) sum -= share * std::log(share);
-  return shares.size() > 1 ? sum / std::log(static_cast<double>(shares.size())) : 0;
+  for (const double p : distribution)
+    if (p > 0) sum -= p * std::log(p);
+  return distribution.size() > 1 ? sum / std::log(static_cast<double>(distribution.size())) : 0;
 }
 
 double log_ratio(size_t a, size_t b) {
@@ -78,16 +79,16 @@ double log_ratio(size_t a, size_t b) {
 }
 
 /// In the order of the weights in config.json.
-Features features_of(const Reading& reading) {
-  const std::vector<double>& logs = reading.log_probabilities;
-  const size_t tokens = logs.size(), columns = reading.source_tokens;
+Features features_of(const ForcedDecoding& decoded) {
+  const std::vector<double>& logs = decoded.log_probabilities;
+  const size_t tokens = logs.size(), columns = decoded.source_tokens;
   double probability = 0;
-  for (const double one : logs) probability += std::exp(one) / static_cast<double>(tokens);
-  std::vector<double> entropies, covered(columns);
+  for (const double log : logs) probability += std::exp(log) / static_cast<double>(tokens);
+  std::vector<double> entropies, coverage(columns);
   for (size_t t = 0; t < tokens; ++t) {
-    const auto row = std::span(reading.attention).subspan(t * columns, columns);
-    entropies.push_back(entropy(row));
-    for (size_t s = 0; s < columns; ++s) covered[s] += row[s] / static_cast<double>(tokens);
+    const auto row = std::span(decoded.attention).subspan(t * columns, columns);
+    entropies.push_back(normalized_entropy(row));
+    for (size_t s = 0; s < columns; ++s) coverage[s] += row[s] / static_cast<double>(tokens);
   }
   return {mean_of(logs),
           std::ranges::min(logs),
@@ -96,11 +97,11 @@ Features features_of(const Reading& reading) {
           probability * probability,
           std::log(static_cast<double>(columns)),
           log_ratio(tokens, columns),
-          log_ratio(columns, reading.source_words),  // words of many tokens are rare ones
-          log_ratio(tokens, reading.target_words),
+          log_ratio(columns, decoded.source_words),  // rare words have many tokens
+          log_ratio(tokens, decoded.target_words),
           mean_of(entropies),
           std::ranges::max(entropies),
-          entropy(covered)};
+          normalized_entropy(coverage)};
 }
 
 double confidence_of(const Features& features, std::span<const double> weights) {
@@ -129,10 +130,10 @@ std::vector<double> solve(std::vector<double> a, std::vector<double> b) {
   return b;
 }
 
-/// Ridge regression of standardised features: a constant, then the weights of the features as they are.
+/// Ridge regression on standardized features. Returns a constant, then the weights of the original features.
 std::vector<double> regress(std::span<const Features> rows, std::span<const double> values) {
   constexpr size_t n = confidence_features;
-  constexpr double penalty = 0.01;  // for each row
+  constexpr double penalty = 0.01;  // per row
   const auto count = static_cast<double>(rows.size());
   Features means{}, scales{};
   for (const Features& row : rows)
@@ -144,9 +145,9 @@ std::vector<double> regress(std::span<const Features> rows, std::span<const doub
   const double mean_value = mean_of(values);
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t f = 0; f < n; ++f) {
-      const double own = (rows[i][f] - means[f]) / scales[f];
-      sums[f] += own * (values[i] - mean_value);
-      for (size_t g = 0; g < n; ++g) products[f * n + g] += own * (rows[i][g] - means[g]) / scales[g];
+      const double standardized = (rows[i][f] - means[f]) / scales[f];
+      sums[f] += standardized * (values[i] - mean_value);
+      for (size_t g = 0; g < n; ++g) products[f * n + g] += standardized * (rows[i][g] - means[g]) / scales[g];
     }
   for (size_t f = 0; f < n; ++f) products[f * n + f] += penalty * count;
   const std::vector<double> solved = solve(std::move(products), std::move(sums));
@@ -158,26 +159,26 @@ std::vector<double> regress(std::span<const Features> rows, std::span<const doub
   return weights;
 }
 
-void require_running(const std::atomic<int>* stop) {
+void throw_if_stopped(const std::atomic<int>* stop) {
   if (stop && stop->load() != 0) throw Cancelled();
 }
 
-/// A line of a text, and how the encoder reads it.
+/// A line of a text and the encoder input of it.
 struct ChosenLine {
   size_t number = 0;
   std::vector<int32_t> source;
 };
 
-/// Lines that are spread over a text.
+/// Lines that are spread evenly over a text, within the limits.
 std::vector<ChosenLine> chosen_lines(const ReferencedText& text) {
-  const size_t wanted = std::min(text.lines, most_lines);
+  const size_t count = std::min(text.lines, max_lines);
   std::vector<ChosenLine> lines;
   size_t tokens = 0;
-  for (size_t i = 0; i < wanted; ++i) {
-    const size_t number = i * text.lines / wanted;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t number = i * text.lines / count;
     ChosenLine line{number, text.source(number)};
     tokens += line.source.size();
-    if (tokens > most_tokens) break;
+    if (tokens > max_source_tokens) break;
     lines.push_back(std::move(line));
   }
   return lines;
@@ -185,9 +186,9 @@ std::vector<ChosenLine> chosen_lines(const ReferencedText& text) {
 
 }  // namespace
 
-std::vector<double> confidence_weights(const ModelRuntime& open, const ExtraOutputs& wanted) {
-  if (!wanted.confidence) return {};
-  std::vector<double> weights = settings_of<TranslationSettings>(open.config()).confidence;
+std::vector<double> confidence_weights(const ModelRuntime& runtime, const ExtraOutputs& extra) {
+  if (!extra.confidence) return {};
+  std::vector<double> weights = settings_of<TranslationSettings>(runtime.config()).confidence;
   require(!weights.empty(),
           "the model has no confidence: it was trained without enough validation text, imported, averaged, or "
           "made by an earlier version; 'sixfold confidence' fits it to a text with references");
@@ -203,10 +204,10 @@ std::vector<LineConfidence> confidences(const DecodeWorkspace& decoding, const T
                                         const Tokenizer& target, std::span<const ScoredPair> pairs,
                                         size_t forced, std::span<const double> weights) {
   std::vector<LineConfidence> found;
-  for (const Reading& reading : read_pairs(decoding, source, target, pairs, forced))
-    found.push_back({.value = confidence_of(features_of(reading), weights),
-                     .mean_log_probability = mean_of(reading.log_probabilities),
-                     .tokens = std::ssize(reading.log_probabilities)});
+  for (const ForcedDecoding& decoded : teacher_force(decoding, source, target, pairs, forced))
+    found.push_back({.value = confidence_of(features_of(decoded), weights),
+                     .mean_log_probability = mean_of(decoded.log_probabilities),
+                     .tokens = std::ssize(decoded.log_probabilities)});
   return found;
 }
 
@@ -233,57 +234,58 @@ std::vector<std::pair<const char*, std::optional<double>>> confidence_fields(
 
 int64_t fit_tokens(const ReferencedText& text, int beam_size) {
   const std::vector<ChosenLine> lines = chosen_lines(text);
-  if (lines.size() < fewest_lines) return 0;
+  if (lines.size() < min_lines) return 0;
   int64_t tokens = 0;
   for (const ChosenLine& line : lines) tokens += std::ssize(line.source);
   return (1 + beam_size) * tokens;
 }
 
 std::vector<double> fit_confidence(const DecodeWorkspace& decoding, const Tokenizers& tokenizers,
-                                   const ReferencedText& text, SearchOptions how,
+                                   const ReferencedText& text, SearchOptions options,
                                    const std::atomic<int>* stop) {
-  const auto none = [](const std::string& why) {
-    log_info("the model has no confidence of its translations: {}", why);
+  const auto no_weights = [](const std::string& reason) {
+    log_info("the model has no confidence of its translations: {}", reason);
     return std::vector<double>();
   };
   const std::vector<ChosenLine> lines = chosen_lines(text);
-  if (lines.size() < fewest_lines)
-    return none(
-        fmt::format("fitting it needs {} lines of text with references; found {}", fewest_lines, lines.size()));
-  how.n_best = 1;
-  how.batch_tokens = batch_tokens;
-  constexpr size_t at_once = 50;  // lines, between two looks at `stop`
+  if (lines.size() < min_lines)
+    return no_weights(
+        fmt::format("fitting it needs {} lines of text with references; found {}", min_lines, lines.size()));
+  options.n_best = 1;
+  options.batch_tokens = batch_tokens;
+  constexpr size_t lines_per_search = 50;  // `stop` is checked between searches
   std::vector<Hypothesis> outputs(lines.size());
-  for (size_t begin = 0; begin < lines.size(); begin += at_once) {
-    require_running(stop);
+  for (size_t begin = 0; begin < lines.size(); begin += lines_per_search) {
+    throw_if_stopped(stop);
     std::vector<std::vector<int32_t>> sources;
-    for (size_t i = begin; i < std::min(begin + at_once, lines.size()); ++i) sources.push_back(lines[i].source);
-    search(decoding, sources, how,
+    for (size_t i = begin; i < std::min(begin + lines_per_search, lines.size()); ++i)
+      sources.push_back(lines[i].source);
+    search(decoding, sources, options,
            [&](size_t i, std::vector<Hypothesis> found) { outputs[begin + i] = std::move(found.front()); });
   }
-  const size_t forced = how.rules.forced_first_token >= 0 ? 1 : 0;
+  const size_t forced = options.rules.forced_first_token >= 0 ? 1 : 0;
   const Chrf chrf;
   std::vector<Features> rows;
   std::vector<double> quality, log_probabilities, predicted;
   for (size_t i = 0; i < lines.size(); ++i) {
-    require_running(stop);
+    throw_if_stopped(stop);
     const ScoredPair pair{lines[i].source, outputs[i]};
-    const Reading reading =
-        read_pairs(decoding, *tokenizers.source, *tokenizers.target, {&pair, 1}, forced).front();
-    rows.push_back(features_of(reading));
-    log_probabilities.push_back(mean_of(reading.log_probabilities));
+    const ForcedDecoding decoded =
+        teacher_force(decoding, *tokenizers.source, *tokenizers.target, {&pair, 1}, forced).front();
+    rows.push_back(features_of(decoded));
+    log_probabilities.push_back(mean_of(decoded.log_probabilities));
     const std::string output = replace_invalid_utf8(tokenizers.target->decode(outputs[i].ids)),
                       reference = text.reference(lines[i].number);
     quality.push_back(score_of_output(chrf, output, {&reference, 1}) / 100);
   }
-  const auto by_probability = correlation(log_probabilities, quality);
-  if (!by_probability) return none("all translations of the text are equally likely, or equally good");
+  const auto baseline = correlation(log_probabilities, quality);
+  if (!baseline) return no_weights("all translations of the text are equally likely, or equally good");
   std::vector<double> weights = regress(rows, quality);
   for (const Features& row : rows) predicted.push_back(confidence_of(row, weights));
   log_info(
       "confidence: fitted to {}; its correlation with their chrF is {:.3f}, that of the mean log-probability "
       "{:.3f}",
-      counted(lines.size(), "line"), correlation(predicted, quality).value_or(0), *by_probability);
+      counted(lines.size(), "line"), correlation(predicted, quality).value_or(0), *baseline);
   return weights;
 }
 

@@ -23,9 +23,9 @@ struct EnumNames<Repeats> {
                                                                    {Repeats::drop, "drop"}};
 };
 
-/// The text of a run, and how it becomes batches.
+/// The text of a run and the options of its preprocessing and batching.
 struct ParallelDataOptions : BatchOptions {
-  /// Alternately a source and a target file, or .tsv or .tmx files with both; each may be gzipped.
+  /// Source and target files in turn, or .tsv or .tmx files with both sides. Each file may be gzipped.
   std::vector<std::string> train;
   std::vector<std::string> valid, test;
   InvalidUtf8 invalid_utf8 = InvalidUtf8::error;
@@ -127,7 +127,7 @@ struct TranslationOptions : TaskOptions<ParallelDataOptions, TranslationValidati
 /// names the key, and the file and line or the assignment.
 TranslationOptions read_translation_options(const std::string& path,
                                             const std::vector<std::string>& assignments = {});
-/// The same for options that have been parsed already; `where` is named in messages.
+/// The same for options that have already been parsed. `where`: the name of their origin in messages.
 TranslationOptions translation_options_of(OptionNode root, const std::string& where);
 
 /// Replaces option names of version 0.1.0 by the current ones. Returns whether there were any.

@@ -24,8 +24,9 @@
 namespace sixfold {
 namespace {
 
-/// The settings that choose the pairs of TMX files; empty if there are none of these.
-std::string languages_of_pairs(const std::vector<CorpusFiles>& files) {
+/// The part of the store's settings that depends on languages: those that select pairs in TMX files, and the
+/// target language tokens. Empty if there are neither.
+std::string language_settings(const std::vector<CorpusFiles>& files) {
   std::string words, known;
   for (const CorpusFiles& text : files) {
     if (is_tmx(text.tsv)) {
@@ -37,8 +38,8 @@ std::string languages_of_pairs(const std::vector<CorpusFiles>& files) {
   return words;
 }
 
-/// The tokens with which sources begin, each once.
-std::vector<std::string> first_words(const std::vector<std::string>& languages) {
+/// The target language tokens with which sources begin, each once.
+std::vector<std::string> target_tokens(const std::vector<std::string>& languages) {
   std::vector<std::string> words;
   for (const std::string& pair : languages)
     if (const std::string word = target_token(language_pair(pair)->target);
@@ -57,11 +58,11 @@ void require_tokens(const Tokenizer& tokenizer, const std::vector<std::string>& 
             word, known.empty() ? "" : ", only " + join(known));
 }
 
-/// Returns a reader of one side of the training text, to train a tokenizer on.
 PairAugmentation pair_augmentation(const TranslationOptions& options) {
   return {options.data.capitals, options.data.noise, options.train.seed};
 }
 
+/// Returns a reader of one side of the training text, to train a tokenizer on.
 TextReader side_of(const std::vector<CorpusFiles>& files, const TranslationOptions& options,
                    const TaskStart& start, bool source_side) {
   return [=, invalid = options.data.invalid_utf8, augmentation = pair_augmentation(options),
@@ -80,25 +81,27 @@ TextReader side_of(const std::vector<CorpusFiles>& files, const TranslationOptio
 Tokenizers tokenizers_of(const TranslationOptions& options, const TaskStart& start,
                          const std::vector<CorpusFiles>& files) {
   const std::string& folder = start.model.empty() ? options.tokenizers_from() : start.model;
-  const std::vector<std::string> words = first_words(options.data.languages);
+  const std::vector<std::string> words = target_tokens(options.data.languages);
   if (!folder.empty()) {
     Tokenizers tokenizers = load_text_tokenizers(folder);
     require_tokens(*tokenizers.source, words);
     return tokenizers;
   }
-  TokenizerOptions how = options.tokenizer;
-  if (how.source.empty())
+  TokenizerOptions tokenizer_options = options.tokenizer;
+  if (tokenizer_options.source.empty())
     for (const std::string& word : words)
-      if (std::ranges::count(how.user_defined_symbols, word) == 0) how.user_defined_symbols.push_back(word);
-  Tokenizers tokenizers =
-      make_tokenizers(how, side_of(files, options, start, true), side_of(files, options, start, false));
+      if (std::ranges::count(tokenizer_options.user_defined_symbols, word) == 0)
+        tokenizer_options.user_defined_symbols.push_back(word);
+  Tokenizers tokenizers = make_tokenizers(tokenizer_options, side_of(files, options, start, true),
+                                          side_of(files, options, start, false));
   require_tokens(*tokenizers.source, words);
   return tokenizers;
 }
 
 std::optional<Tokenizers> given_tokenizers(const TranslationOptions& options, const TaskStart& start) {
-  const TokenizerOptions& named = options.tokenizer;
-  if (options.tokenizers_from().empty() && named.source.empty() && named.target.empty()) return std::nullopt;
+  const TokenizerOptions& tokenizer = options.tokenizer;
+  if (options.tokenizers_from().empty() && tokenizer.source.empty() && tokenizer.target.empty())
+    return std::nullopt;
   return tokenizers_of(options, start, {});
 }
 
@@ -113,23 +116,22 @@ std::string store_settings(const TranslationOptions& options, const TaskStart& s
     given = tokenizers->source->hash() + " " + tokenizers->target->hash();
     trained = {};
   }
-  const std::string around = layout == PairLayout()
-                                 ? ""
-                                 : fmt::format(", around texts [{}] [{}] [{}]", join(layout.source_start),
-                                               join(layout.source_end), join(layout.target_start));
+  const std::string layout_text = layout == PairLayout()
+                                      ? ""
+                                      : fmt::format(", around texts [{}] [{}] [{}]", join(layout.source_start),
+                                                    join(layout.source_end), join(layout.target_start));
   const PairAugmentation augmentation = pair_augmentation(options);
-  const std::string copies = augmentation.any()
-                                 ? fmt::format(", copies in capitals {}, with typing errors {}, seed {}",
-                                               augmentation.capitals, augmentation.noise, augmentation.seed)
-                                 : "";
+  const std::string copies = augmentation.any() ? fmt::format(", copies in capitals {}, with typing errors {}, seed {}",
+                                                      augmentation.capitals, augmentation.noise, augmentation.seed)
+                                        : "";
   return fmt::format(
       "invalid_utf8 {}, max_length {}, max_ratio {}, repeats {}, white space folded, tokenizers {} {}{}{}",
       name_of_enum(data.invalid_utf8), data.max_length, data.max_ratio, name_of_enum(data.repeats), given,
-      nlohmann::json::parse(to_json(write_options(trained))).dump(), around, copies);
+      nlohmann::json::parse(to_json(write_options(trained))).dump(), layout_text, copies);
 }
 
-/// The tokens around texts, which the model that training starts from and the generation settings say. Without
-/// such a model they are those of no language.
+/// The tokens around texts, according to the model that training starts from. Without such a model there is
+/// only the `forced_first_token` of the generation settings.
 PairLayout given_layout(const TranslationOptions& options, const TaskStart& start) {
   const int first = options.generation.forced_first_token;
   if (start.model.empty()) return first < 0 ? PairLayout() : PairLayout{.target_start = {first}};
@@ -148,8 +150,8 @@ void warn_of_changes(const std::vector<CorpusFiles>& files, const std::vector<Fi
     log_warning("{}; the run goes on with the stored text", change);
 }
 
-/// Whether the store already holds the text of this run. A new run uses a store with the same text and
-/// settings; it was left by a run that was stopped before its first checkpoint.
+/// Whether the store already holds the text of this run. A new run reuses a store with the same text and
+/// settings, such as that of a run that was stopped before its first checkpoint.
 bool is_stored(const std::optional<TokenStoreRecord>& record, const TaskStart& start,
                const std::vector<CorpusFiles>& files, const std::string& settings) {
   if (!record) return false;
@@ -171,8 +173,8 @@ void check_tokenizers(const Tokenizers& tokenizers, const std::string& checkpoin
           "{}: its tokenizer is not that of the run; copy the tokenizer of {} into it", store, checkpoint);
 }
 
-/// Throws an input error if the vocabularies do not fit the text: a model would learn to write the unknown
-/// token.
+/// Throws an input error if too many tokens are not in the vocabularies. The model would learn to write the
+/// unknown token.
 void require_known(const CorpusReport& report) {
   for (const auto& [side, share] :
        {std::pair("source", report.source_unknown_share()), std::pair("target", report.target_unknown_share())})
@@ -183,7 +185,7 @@ void require_known(const CorpusReport& report) {
             100 * share, side);
 }
 
-/// Throws an input error that names a pair of languages of which no pair of texts is left.
+/// Throws an input error that names a pair of languages for which no sentence pair is left.
 void require_all_directions(const std::vector<std::string>& languages, const std::vector<int64_t>& pairs) {
   std::map<std::string, int64_t> kept;
   for (size_t i = 0; i < languages.size(); ++i) kept[languages[i]] += pairs.at(i);
@@ -191,8 +193,8 @@ void require_all_directions(const std::vector<std::string>& languages, const std
     require(count > 0, "data.languages: no pair of {} is left in data.train", direction);
 }
 
-/// How often an epoch uses each text, so that its share is as its size to the power 1 / temperature
-/// (Arivazhagan et al. 2019), and the largest is used once.
+/// Temperature sampling (Arivazhagan et al. 2019): how often an epoch uses each text. The share of
+/// a text is proportional to its size to the power 1 / temperature. The largest text is used once.
 std::vector<double> weights_at(double temperature, const std::vector<int64_t>& pairs) {
   const auto largest = static_cast<double>(std::ranges::max(pairs));
   std::vector<double> weights;
@@ -216,7 +218,7 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   const std::string store = encoded_data_of(start);
   const auto record = stored_text(store);
   result.layout = given_layout(options, start);
-  const std::string settings = store_settings(options, start, result.layout) + languages_of_pairs(files) +
+  const std::string settings = store_settings(options, start, result.layout) + language_settings(files) +
                                (data.pair_weights.empty() ? "" : ", weights of pairs") +
                                (data.alignments.empty() ? "" : ", alignments");
   if (is_stored(record, start, files, settings)) {
@@ -227,15 +229,15 @@ void read_training_text(TranslationData& result, const TranslationOptions& optio
   } else {
     require_regular_files(files);
     result.tokenizers = tokenizers_of(options, start, files);
-    TokenStoreOptions how{
+    TokenStoreOptions store_options{
         .encode = {data.max_length, data.max_ratio, start.threads, result.layout, !data.languages.empty()},
         .invalid = data.invalid_utf8,
         .drop_repeats = data.repeats == Repeats::drop,
         .augmentation = pair_augmentation(options),
         .settings = settings,
         .stop = start.stop};
-    if (start.resumed) how.expected_hash = start.resumed->training;
-    result.record = write_token_store(store, files, result.tokenizers, how);
+    if (start.resumed) store_options.expected_hash = start.resumed->training;
+    result.record = write_token_store(store, files, result.tokenizers, store_options);
   }
   if (!data.allow_unknown && !start.resumed) require_known(result.record.report);
   require_all_directions(data.languages, result.record.pairs);
@@ -306,8 +308,8 @@ std::vector<CorpusFiles> files_of(const ParallelDataOptions& data, const std::ve
 
 std::vector<CorpusFiles> training_files(const ParallelDataOptions& data) {
   auto files = files_of(data, data.train, "data.train");
-  const auto add_beside = [&](const char* key, const char* what, const std::vector<std::string>& names,
-                              std::string CorpusFiles::*file) {
+  const auto add_files = [&](const char* key, const char* what, const std::vector<std::string>& names,
+                             std::string CorpusFiles::*file) {
     require(names.empty() || names.size() == files.size(),
             "{} has {}, but data.train {}; give one file of {} for each text", key,
             counted(names.size(), "file"), counted(files.size(), "text"), what);
@@ -320,8 +322,8 @@ std::vector<CorpusFiles> training_files(const ParallelDataOptions& data) {
       files[i].*file = names[i];
     }
   };
-  add_beside("data.pair_weights", "weights", data.pair_weights, &CorpusFiles::weights);
-  add_beside("data.alignments", "alignments", data.alignments, &CorpusFiles::alignments);
+  add_files("data.pair_weights", "weights", data.pair_weights, &CorpusFiles::weights);
+  add_files("data.alignments", "alignments", data.alignments, &CorpusFiles::alignments);
   return files;
 }
 

@@ -20,7 +20,7 @@ struct TranslationData {
   std::string valid_hash;  ///< hash of the lines of the whole validation text; empty if there is none
 };
 
-/// What config.json of a run's model says of its task: that of `config`, with the languages of the text.
+/// The translation settings in config.json of a run's model: those of `config`, with the languages of the text.
 TranslationSettings settings_for(const ModelConfig& config, const ParallelDataOptions& data);
 
 /// The files of a key of the config: data.valid or data.test. Throws as `corpus_files`.
@@ -30,8 +30,8 @@ std::vector<CorpusFiles> files_of(const ParallelDataOptions& data, const std::ve
 /// that names the key if the latter do not belong to the former.
 std::vector<CorpusFiles> training_files(const ParallelDataOptions& data);
 
-/// The tokenizers of a run that are there before it begins, those of start.model or of the files that the
-/// config names.
+/// The tokenizers that a run does not train itself: those of start.model, or of the files that the config
+/// names.
 std::optional<Tokenizers> given_tokenizers(const TranslationOptions& options);
 
 /// Reads the text, trains tokenizers if none are given, and encodes the text. The encoded training text and the

@@ -28,27 +28,27 @@ Ids output_of(const ScoredPair& pair, int32_t eos) {
   return ids;
 }
 
-void add_tokens(const ModelRuntime& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
+void add_tokens(const ModelRuntime& runtime, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
                 const PairContext& common, std::span<Translation> translations) {
   std::vector<Ids> sources, targets;
   for (const ScoredPair& pair : pairs) {
-    sources.push_back(source_of(pair, open.config().eos));
+    sources.push_back(source_of(pair, runtime.config().eos));
     targets.push_back(pair.output.ids);
   }
   const auto scores =
       score_targets(decoding, sources, targets, std::numeric_limits<int32_t>::max(), common.allowed);
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const Ids ids = output_of(pairs[i], open.config().eos);
+    const Ids ids = output_of(pairs[i], runtime.config().eos);
     for (size_t t = 0; t < ids.size(); ++t)
       translations[i].tokens.push_back(
-          {open.target().token_text(ids[t]), t < common.forced ? 0 : scores[i][t]});
+          {runtime.target().token_text(ids[t]), t < common.forced ? 0 : scores[i][t]});
   }
 }
 
-/// Sums the attention weights, [heads, target tokens, source tokens], over heads and source words. Returns
-/// (source word, target word) for each target word, with the source word of the largest weight of its first
-/// token: later ones, such as endings and punctuation, attend elsewhere. Target words that attend most to a
-/// token outside of all words are left out.
+/// Returns (source word, target word) for each target word. The source word is the one with the largest sum of
+/// attention weights, over heads and source tokens, of the first token of the target word: later tokens, such
+/// as endings and punctuation, attend elsewhere. Target words that attend most to a token that is part of no
+/// word are left out. `weights`: [heads, target tokens, source tokens].
 std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int heads,
                                        const std::vector<int>& source_words,
                                        const std::vector<int>& target_words) {
@@ -59,7 +59,7 @@ std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int he
   const auto is_first = [&](size_t t) {
     return target_words[t] >= 0 && (t == 0 || target_words[t] != target_words[t - 1]);
   };
-  // The last column is for tokens that belong to no word: the end token and a language token.
+  // The last column is for source tokens that are part of no word: the end token and language tokens.
   std::vector<double> sums(static_cast<size_t>(targets) * static_cast<size_t>(sources + 1));
   for (size_t head = 0; head < static_cast<size_t>(heads); ++head)
     for (size_t t = 0; t < rows; ++t)
@@ -77,8 +77,8 @@ std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int he
   return alignment;
 }
 
-/// The word of the text that each of its first tokens belongs to. Nothing if the text is segmented, so that its
-/// words are others than those that people see.
+/// The index of the word of the text that each token belongs to. Nothing if the text is already segmented into
+/// subwords, or if `tokens` are not the beginning of its tokens.
 std::optional<std::vector<int>> words_in_text(const Tokenizer& tokenizer, const std::string& text,
                                               std::span<const int32_t> tokens) {
   if (tokenizer.join(text) != text) return {};
@@ -86,7 +86,7 @@ std::optional<std::vector<int>> words_in_text(const Tokenizer& tokenizer, const 
   if (located.size() < tokens.size()) return {};
   const std::vector<TextRange> ranges = word_ranges(text);
   std::vector<int> words;
-  size_t begun = 0;  // words
+  size_t begun = 0;  // number of words that have begun
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (located[i].id != tokens[i]) return {};
     while (begun < ranges.size() && ranges[begun].begin < located[i].end) ++begun;
@@ -95,64 +95,67 @@ std::optional<std::vector<int>> words_in_text(const Tokenizer& tokenizer, const 
   return words;
 }
 
-/// The word of each token that the encoder reads. Those around the text belong to none.
-std::vector<int> words_of_source(const ModelRuntime& open, const ScoredPair& pair, const PairContext& common) {
+/// The index of the word of each token of the encoder input; -1 for tokens around the text.
+std::vector<int> words_of_source(const ModelRuntime& runtime, const ScoredPair& pair,
+                                 const PairContext& common) {
   if (pair.source.empty()) return {-1};
   const size_t end = pair.source.size() - common.suffix, begin = std::min(common.prefix, end);
   std::vector<int> words(begin, -1);
   const auto tokens = pair.source.subspan(begin, end - begin);
-  const auto in_text = words_in_text(open.source(), replace_invalid_utf8(std::string(pair.text)), tokens);
-  const std::vector<int> of_tokens = in_text ? *in_text : words_of_tokens(open.source(), tokens);
+  const auto in_text = words_in_text(runtime.source(), replace_invalid_utf8(std::string(pair.text)), tokens);
+  const std::vector<int> of_tokens = in_text ? *in_text : words_of_tokens(runtime.source(), tokens);
   words.insert(words.end(), of_tokens.begin(), of_tokens.end());
   words.resize(pair.source.size(), -1);
   return words;
 }
 
-/// The word of each token of the expected output; the end token belongs to none.
-std::vector<int> words_of_output(const ModelRuntime& open, const ScoredPair& pair, const PairContext& common) {
-  std::vector<int> words = words_of_tokens(open.target(), pair.output.ids, common.shows_unknown);
-  words.resize(output_of(pair, open.config().eos).size(), -1);
+/// The index of the word of each token of the expected output; -1 for the end token.
+std::vector<int> words_of_output(const ModelRuntime& runtime, const ScoredPair& pair,
+                                 const PairContext& common) {
+  std::vector<int> words = words_of_tokens(runtime.target(), pair.output.ids, common.shows_unknown);
+  words.resize(output_of(pair, runtime.config().eos).size(), -1);
   return words;
 }
 
-int layer_of(const ModelRuntime& open, std::optional<int> layer) {
-  return layer ? open.decoder_layer(*layer) : open.config().alignment_layer();
+int layer_of(const ModelRuntime& runtime, std::optional<int> layer) {
+  return layer ? runtime.decoder_layer(*layer) : runtime.config().alignment_layer();
 }
 
-void add_attention(const ModelRuntime& open, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
-                   const ExtraOutputs& extra, const PairContext& common, std::span<Translation> translations) {
-  const int32_t eos = open.config().eos;
-  auto weights = cross_attention(open, decoding, pairs, extra.layer);
+void add_attention(const ModelRuntime& runtime, const DecodeWorkspace& decoding,
+                   std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
+                   std::span<Translation> translations) {
+  const int32_t eos = runtime.config().eos;
+  auto weights = cross_attention(runtime, decoding, pairs, extra.layer);
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const std::vector<int> source_words = words_of_source(open, pairs[i], common),
-                           target_words = words_of_output(open, pairs[i], common);
+    const std::vector<int> source_words = words_of_source(runtime, pairs[i], common),
+                           target_words = words_of_output(runtime, pairs[i], common);
     if (extra.alignment && !pairs[i].source.empty())
-      translations[i].alignment = align(weights[i], open.config().heads, source_words, target_words);
+      translations[i].alignment = align(weights[i], runtime.config().heads, source_words, target_words);
     if (extra.attention) {
       SentenceAttention& attention = translations[i].attention.emplace();
-      attention.layer = layer_of(open, extra.layer);
-      attention.heads = open.config().heads;
+      attention.layer = layer_of(runtime, extra.layer);
+      attention.heads = runtime.config().heads;
       attention.weights = std::move(weights[i]);
-      attention.source = token_texts(open.source(), source_of(pairs[i], eos));
-      attention.target = token_texts(open.target(), output_of(pairs[i], eos));
+      attention.source = token_texts(runtime.source(), source_of(pairs[i], eos));
+      attention.target = token_texts(runtime.target(), output_of(pairs[i], eos));
       attention.source_words = source_words;
       attention.target_words = target_words;
     }
   }
 }
 
-void add_all_attention(const ModelRuntime& open, const DecodeWorkspace& decoding, const ScoredPair& pair,
+void add_all_attention(const ModelRuntime& runtime, const DecodeWorkspace& decoding, const ScoredPair& pair,
                        const ExtraOutputs& extra, Translation& translation) {
-  require_observable(extra, output_of(pair, open.config().eos).size(), "translation");
-  const Batch batch = batch_of({&pair, 1}, open.config());
-  const auto source = token_texts(open.source(), batch.source.ids),
-             read = token_texts(open.target(), batch.target.ids);
+  require_observable(extra, output_of(pair, runtime.config().eos).size(), "translation");
+  const Batch batch = batch_of({&pair, 1}, runtime.config());
+  const auto source = token_texts(runtime.source(), batch.source.ids),
+             decoder_input = token_texts(runtime.target(), batch.target.ids);
   Context context(decoding.backend, decoding.arena);
-  for (LayerAttention& layer : all_attention_weights(open.model(), batch, context)) {
+  for (LayerAttention& layer : all_attention_weights(runtime.model(), batch, context)) {
     SentenceAttention& attention = translation.all_attention.emplace_back();
     attention.kind = layer.kind;
-    attention.source = layer.kind == AttentionKind::decoder ? read : source;
-    attention.target = layer.kind == AttentionKind::encoder ? source : read;
+    attention.source = layer.kind == AttentionKind::decoder ? decoder_input : source;
+    attention.target = layer.kind == AttentionKind::encoder ? source : decoder_input;
     attention.layer = layer.layer;
     attention.weights = std::move(layer.weights[0]);
     attention.heads =
@@ -175,11 +178,11 @@ Batch batch_of(std::span<const ScoredPair> pairs, const ModelConfig& config) {
   return builder.take();
 }
 
-std::vector<std::vector<float>> cross_attention(const ModelRuntime& open, const DecodeWorkspace& decoding,
+std::vector<std::vector<float>> cross_attention(const ModelRuntime& runtime, const DecodeWorkspace& decoding,
                                                 std::span<const ScoredPair> pairs, std::optional<int> layer) {
   Context context(decoding.backend, decoding.arena);
-  return attention_weights(open.model(), batch_of(pairs, open.config()), AttentionKind::cross,
-                           layer_of(open, layer), context);
+  return attention_weights(runtime.model(), batch_of(pairs, runtime.config()), AttentionKind::cross,
+                           layer_of(runtime, layer), context);
 }
 
 std::vector<std::string> token_texts(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
@@ -196,18 +199,18 @@ void require_observable(const ExtraOutputs& extra, size_t tokens, const char* wh
           what, tokens, extra.most_tokens);
 }
 
-void add_extra_outputs(const ModelRuntime& open, const DecodeWorkspace& decoding,
+void add_extra_outputs(const ModelRuntime& runtime, const DecodeWorkspace& decoding,
                        std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
                        std::span<Translation> translations) {
-  if (extra.tokens) add_tokens(open, decoding, pairs, common, translations);
-  if (extra.alignment || extra.attention) add_attention(open, decoding, pairs, extra, common, translations);
+  if (extra.tokens) add_tokens(runtime, decoding, pairs, common, translations);
+  if (extra.alignment || extra.attention) add_attention(runtime, decoding, pairs, extra, common, translations);
   if (extra.confidence) {
     const auto found =
-        confidences(decoding, open.source(), open.target(), pairs, common.forced, common.confidence);
+        confidences(decoding, runtime.source(), runtime.target(), pairs, common.forced, common.confidence);
     for (size_t i = 0; i < pairs.size(); ++i) translations[i].confidence = found[i];
   }
   if (extra.all_attention && !pairs.empty())
-    add_all_attention(open, decoding, pairs.front(), extra, translations.front());
+    add_all_attention(runtime, decoding, pairs.front(), extra, translations.front());
 }
 
 }  // namespace sixfold

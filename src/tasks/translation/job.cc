@@ -17,9 +17,9 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t most_ahead = 4096;  // lines read but not emitted yet
+constexpr size_t max_read_ahead = 4096;  // lines read but not emitted yet
 
-/// Throws an input error for what is known of single models alone.
+/// Throws an input error for options that an ensemble does not support.
 void check_ensemble(const TranslateOptions& o, const GenerationConfig& rules) {
   require(
       !o.details.any() && !o.replace_unknown,
@@ -34,7 +34,7 @@ void check_ensemble(const TranslateOptions& o, const GenerationConfig& rules) {
       rules.repetition_penalty);
 }
 
-/// Throws an input error for options that don't go together.
+/// Throws an input error for options of sampling and of the search that contradict each other.
 void check_sampling(const TranslateOptions& o) {
   require(o.mbr == 0 || o.n_best <= o.mbr, "n_best is {}, but mbr chooses among {} translations; give more",
           o.n_best, o.mbr);
@@ -52,28 +52,28 @@ void check_sampling(const TranslateOptions& o) {
           drawing.empty() ? "" : drawing[0]);
 }
 
-/// How to search with the rules, which are those of a call or of its `retry`.
+/// The options of a search with `rules`, which are the generation settings of a call or of its `retry`.
 SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& options,
                              const GenerationConfig& rules, const PairLayout& layout,
                              const Shortlist* shortlist) {
-  SearchOptions how{.rules = rules,
-                    .n_best = options.candidates(),
-                    .batch_tokens = model.batch_tokens(options.batch_tokens),
-                    .shortlist = shortlist};
-  if (options.sample) how.drawn = DrawnOutputs{options.draw, options.seed};
-  if (model.is_ensemble()) check_ensemble(options, how.rules);
+  SearchOptions result{.rules = rules,
+                       .n_best = options.candidates(),
+                       .batch_tokens = model.batch_tokens(options.batch_tokens),
+                       .shortlist = shortlist};
+  if (options.sample) result.drawn = DrawnOutputs{options.draw, options.seed};
+  if (model.is_ensemble()) check_ensemble(options, result.rules);
   if (layout.target_language >= 0) {
-    const int first = how.rules.forced_first_token;
+    const int first = result.rules.forced_first_token;
     require(
         first == model.config().generation.forced_first_token || first == layout.target_language,
         "forced_first_token is {}, but outputs of this model begin with the token of their language; leave it "
         "out, and choose target_language",
         first);
-    how.rules.forced_first_token = layout.target_language;
+    result.rules.forced_first_token = layout.target_language;
   }
-  if (options.replace_unknown) how.rules.allow_unk = true;
-  if (options.details.layer) how.rules.alignment_layer = model.decoder_layer(*options.details.layer);
-  return how;
+  if (options.replace_unknown) result.rules.allow_unk = true;
+  if (options.details.layer) result.rules.alignment_layer = model.decoder_layer(*options.details.layer);
+  return result;
 }
 
 SearchOptions first_search(const ModelRuntime& model, const TranslateOptions& options, const PairLayout& layout,
@@ -83,8 +83,8 @@ SearchOptions first_search(const ModelRuntime& model, const TranslateOptions& op
   return search_options(model, options, options.settings(model.config().generation), layout, shortlist);
 }
 
-/// The index of the request that translates a line for the first or for the second time.
-size_t request_of(size_t line, bool again) { return 2 * line + (again ? 1 : 0); }
+/// The index of the request that translates a line for the first time, or again as a retry.
+size_t request_index(size_t line, bool is_retry) { return 2 * line + (is_retry ? 1 : 0); }
 
 }  // namespace
 
@@ -128,9 +128,9 @@ std::optional<TranslationJob::Search> TranslationJob::retry_search(ModelRuntime&
         {"start_before_text", options.retry->start_before_text != usual.start_before_text}})
     require(!differs, "retry: {} is not a setting of the search; leave it out", name);
   try {
-    SearchOptions how = search_options(model, options, *options.retry, layout, shortlist);
-    if (how.drawn) ++how.drawn->seed;
-    return std::make_optional<Search>(model, how);
+    SearchOptions retry = search_options(model, options, *options.retry, layout, shortlist);
+    if (retry.drawn) ++retry.drawn->seed;
+    return std::make_optional<Search>(model, retry);
   } catch (const Error& error) {
     throw_input_error("retry: {}", error.what());
   }
@@ -146,20 +146,20 @@ void TranslationJob::work() {
     emit_ready();
     if (pending() > 0)
       help();
-    else if (out_ < read_)
-      continue;  // the last one was completed meanwhile
+    else if (emitted_ < read_)
+      continue;  // a line was completed since emit_ready()
     else if (ended_)
       break;
     else if (!read(/*wait=*/true))
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // a source may return at once
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // `next_line_` may return at once
   }
   if (input_error_ && !stopped()) std::rethrow_exception(input_error_);
 }
 
 /// Reads lines without waiting, until there is enough work for all threads.
 void TranslationJob::read_ahead() {
-  const int64_t enough = model_.engine().threads() * search_.how.batch_tokens;
-  while (!ended_ && read_ - out_ < most_ahead && waiting_tokens() <= enough && read(/*wait=*/false)) {
+  const int64_t enough = model_.engine().threads() * search_.options.batch_tokens;
+  while (!ended_ && read_ - emitted_ < max_read_ahead && waiting_tokens() <= enough && read(/*wait=*/false)) {
   }
 }
 
@@ -171,8 +171,8 @@ bool TranslationJob::read(bool wait) {
     const NextLine status = next_line_(entry.line.source, wait);
     ended_ = status == NextLine::end;
     if (status != NextLine::line) return false;
-    entry.wanted = encode(entry.line);
-    take(std::move(entry));
+    entry.input = encode(entry.line);
+    add(std::move(entry));
     return true;
   } catch (...) {
     ended_ = true;
@@ -191,7 +191,8 @@ EncodedConstraints TranslationJob::constraints_of(const std::string& source) con
   try {
     EncodedConstraints encoded = encode_constraints(model_.target(), options_.constraints(read_, source));
     std::vector<int32_t>& prefix = encoded.tokens.prefix;
-    if (!prefix.empty() && search_.how.rules.forced_first_token < 0) prefix = encoder_.layout().target(prefix);
+    if (!prefix.empty() && search_.options.rules.forced_first_token < 0)
+      prefix = encoder_.layout().target(prefix);
     return encoded;
   } catch (const Cancelled&) {
     throw;
@@ -200,7 +201,7 @@ EncodedConstraints TranslationJob::constraints_of(const std::string& source) con
   }
 }
 
-/// Counts the tokens of the next line, without its end token.
+/// Counts the tokens of the line that was read last, without its end token.
 void TranslationJob::count_unknown(const EncodedLine& line) const {
   if (!options_.counts || line.ids.empty()) return;
   TranslationCounts& sum = *options_.counts;
@@ -211,7 +212,7 @@ void TranslationJob::count_unknown(const EncodedLine& line) const {
   sum.unknown += unknown;
 }
 
-/// Encodes the line that was read last. Errors name it.
+/// Encodes the line that was read last. Errors begin with its name.
 EncodedLine TranslationJob::encoded_line(const std::string& line) const {
   try {
     return encoder_.encode(line, options_.max_source_length);
@@ -220,43 +221,44 @@ EncodedLine TranslationJob::encoded_line(const std::string& line) const {
   }
 }
 
-/// Encodes the next line and its constraints. A line that is to be kept has no tokens.
-TranslationJob::Wanted TranslationJob::encode(TranslatedLine& line) {
-  Wanted wanted{.ids = {}, .text = line.source, .constraints = constraints_of(line.source), .search = nullptr};
+/// Encodes the line that was read last and its constraints. A line that `keep_symbols` keeps has no tokens.
+TranslationJob::SearchInput TranslationJob::encode(TranslatedLine& line) {
+  SearchInput input{
+      .ids = {}, .text = line.source, .constraints = constraints_of(line.source), .record = nullptr};
   if (options_.keep_symbols && !has_letter_or_digit(encoder_.text_of(line.source)) &&
-      !wanted.constraints.asks_for_text())
-    return wanted;
+      !input.constraints.asks_for_text())
+    return input;
   const EncodedLine encoded = encoded_line(line.source);
-  wanted.ids = encoded.ids;
+  input.ids = encoded.ids;
   line.tokens_cut = encoded.tokens_cut;
   count_unknown(encoded);
   require_observable(options_.details, encoded.ids.size(), "sentence");
   if (options_.warn_of_cuts && encoded.tokens_cut > 0) encoded.warn(place(read_));
   if (model_.config().limits_length())
     require_positions(model_.config(), std::ssize(encoded.ids), place(read_));
-  return wanted;
+  return input;
 }
 
 /// The request for a line that has tokens.
-std::unique_ptr<Request> TranslationJob::request_for(const Search& search, Wanted& wanted, size_t index) {
+std::unique_ptr<Request> TranslationJob::request_for(const Search& search, SearchInput& input, size_t index) {
   if (options_.details.search)
-    wanted.search = std::make_shared<SearchRecord>(model_.target(), search.how.rules.beam_size);
-  return search.requests.make(wanted.ids, *this, index, wanted.constraints.tokens, wanted.search.get());
+    input.record = std::make_shared<SearchRecord>(model_.target(), search.options.rules.beam_size);
+  return search.requests.make(input.ids, *this, index, input.constraints.tokens, input.record.get());
 }
 
-void TranslationJob::take(Entry entry) {
+void TranslationJob::add(Entry entry) {
   entry.line.index = read_;
   std::unique_ptr<Request> request;
-  const EncodedConstraints& constraints = entry.wanted.constraints;
-  const size_t index = request_of(read_, false);
-  if (entry.wanted.ids.empty()) {
-    Translation& same = entry.line.translations.emplace_back();
+  const EncodedConstraints& constraints = entry.input.constraints;
+  const size_t index = request_index(read_, false);
+  if (entry.input.ids.empty()) {
+    Translation& copy = entry.line.translations.emplace_back();
     if (options_.keep_symbols)
-      same.text = one_line(std::string(trim_spaces(replace_invalid_utf8(encoder_.text_of(entry.line.source)))));
-    same.unmet = constraints.impossible;
-    same.unmet.insert(same.unmet.end(), constraints.phrases.begin(), constraints.phrases.end());
+      copy.text = one_line(std::string(trim_spaces(replace_invalid_utf8(encoder_.text_of(entry.line.source)))));
+    copy.unmet = constraints.impossible;
+    copy.unmet.insert(copy.unmet.end(), constraints.phrases.begin(), constraints.phrases.end());
   } else {
-    request = request_for(search_, entry.wanted, index);
+    request = request_for(search_, entry.input, index);
   }
   {
     const std::lock_guard lock(mutex_);
@@ -275,7 +277,7 @@ void TranslationJob::emit_ready() {
       if (entries_.empty() || entries_.front().line.translations.empty()) return;
       line = std::move(entries_.front().line);
       entries_.pop_front();
-      ++out_;
+      ++emitted_;
     }
     count(line);
     emit_(line);
@@ -298,39 +300,40 @@ void TranslationJob::count(const TranslatedLine& line) const {
 void TranslationJob::complete(size_t index, const DecodeWorkspace& workspace,
                               std::vector<Hypothesis> best_first) {
   const size_t line = index / 2;
-  const bool again = index == request_of(line, true);
-  Wanted wanted;
+  const bool is_retry = index == request_index(line, true);
+  SearchInput input;
   {
     const std::lock_guard lock(mutex_);
-    wanted = std::move(entries_[line - out_].wanted);
+    input = std::move(entries_[line - emitted_].input);
   }
-  std::vector<Translation> ready =
-      translations(again ? *retry_ : search_, workspace, wanted, chosen(std::move(best_first)));
-  const bool retries = !again && retry_ && ready.front().faults.any();
-  SearchSteps steps = wanted.search ? wanted.search->take() : SearchSteps();
-  std::unique_ptr<Request> next = retries ? request_for(*retry_, wanted, request_of(line, true)) : nullptr;
+  std::vector<Translation> finished =
+      translations(is_retry ? *retry_ : search_, workspace, input, select(std::move(best_first)));
+  const bool needs_retry = !is_retry && retry_ && finished.front().faults.any();
+  SearchSteps steps = input.record ? input.record->take() : SearchSteps();
+  std::unique_ptr<Request> retry =
+      needs_retry ? request_for(*retry_, input, request_index(line, true)) : nullptr;
   {
     const std::lock_guard lock(mutex_);
-    Entry& entry = entries_[line - out_];
-    const bool better = !again || ready.front().faults.count() < entry.first.front().faults.count();
+    Entry& entry = entries_[line - emitted_];
+    const bool better = !is_retry || finished.front().faults.count() < entry.first.front().faults.count();
     if (better) entry.line.search = std::move(steps);
-    entry.line.retried = again;
-    if (retries)
-      entry.first = std::move(ready), entry.wanted = std::move(wanted);
+    entry.line.retried = is_retry;
+    if (needs_retry)
+      entry.first = std::move(finished), entry.input = std::move(input);
     else
-      entry.line.translations = std::move(better ? ready : entry.first);
+      entry.line.translations = std::move(better ? finished : entry.first);
   }
-  if (next) submit(std::move(next), request_of(line, true));
+  if (retry) submit(std::move(retry), request_index(line, true));
 }
 
-std::vector<Hypothesis> TranslationJob::chosen(std::vector<Hypothesis> best_first) const {
+std::vector<Hypothesis> TranslationJob::select(std::vector<Hypothesis> best_first) const {
   if (options_.mbr == 0) return best_first;
-  std::vector<LikelyText> texts;
+  std::vector<WeightedText> texts;
   for (const Hypothesis& one : best_first)
     texts.push_back(
         {replace_invalid_utf8(model_.target().decode(one.ids)), options_.sample ? 0 : one.log_probability});
   std::vector<Hypothesis> least_risk;
-  for (const size_t i : by_risk(texts, [this] { Poll::now(options_.cancel); })) {
+  for (const size_t i : order_by_risk(texts, [this] { Poll::now(options_.cancel); })) {
     if (std::ssize(least_risk) == options_.n_best) break;
     least_risk.push_back(std::move(best_first[i]));
   }
@@ -338,7 +341,7 @@ std::vector<Hypothesis> TranslationJob::chosen(std::vector<Hypothesis> best_firs
 }
 
 std::vector<Translation> TranslationJob::translations(const Search& search, const DecodeWorkspace& workspace,
-                                                      const Wanted& wanted,
+                                                      const SearchInput& input,
                                                       const std::vector<Hypothesis>& best_first) const {
   std::vector<Translation> translations;
   std::vector<ScoredPair> pairs;
@@ -348,19 +351,20 @@ std::vector<Translation> TranslationJob::translations(const Search& search, cons
     translation.score = best.score;
     translation.log_probability = best.log_probability;
     translation.reason = best.reason;
-    translation.unmet = wanted.constraints.impossible;
-    for (const size_t phrase : best.unmet) translation.unmet.push_back(wanted.constraints.phrases[phrase]);
-    pairs.push_back({wanted.ids, best, wanted.text});
+    translation.unmet = input.constraints.impossible;
+    for (const size_t phrase : best.unmet) translation.unmet.push_back(input.constraints.phrases[phrase]);
+    pairs.push_back({input.ids, best, input.text});
   }
-  PairContext common{encoder_.prefix(), encoder_.suffix(), search.how.rules.forced_first_token >= 0 ? 1u : 0u};
+  PairContext common{encoder_.prefix(), encoder_.suffix(),
+                     search.options.rules.forced_first_token >= 0 ? 1u : 0u};
   common.shows_unknown = options_.replace_unknown;
   common.confidence = confidence_;
   if (options_.replace_unknown)
     replace_unknown_words(model_, workspace, pairs, options_.details.layer, common, translations);
   for (size_t i = 0; i < translations.size(); ++i)
-    translations[i].faults = faults_of({wanted.text, wanted.ids}, {translations[i].text, best_first[i].ids});
+    translations[i].faults = faults_of({input.text, input.ids}, {translations[i].text, best_first[i].ids});
   if (options_.details.any()) {
-    const std::vector<int32_t> allowed = search.requests.allowed(wanted.ids, wanted.constraints.tokens);
+    const std::vector<int32_t> allowed = search.requests.allowed(input.ids, input.constraints.tokens);
     common.allowed = allowed;
     add_extra_outputs(model_, workspace, pairs, options_.details, common, translations);
   }

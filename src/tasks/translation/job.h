@@ -20,15 +20,15 @@ namespace sixfold {
 /// engine to decode, and emits finished lines in order.
 class TranslationJob final : public RequestGroup {
  public:
-  /// The shortlist is null if all tokens are allowed; it outlives the job, as the others do.
+  /// `shortlist`: null if all tokens are allowed. All arguments must outlive the job.
   TranslationJob(ModelRuntime& model, const SourceEncoder& encoder, const Shortlist* shortlist,
                  const LineSource& next, const TranslateOptions& options, const TranslatedLineReceiver& emit);
-  /// Returns when all lines have been emitted. Rethrows an exception of the source, of the receiver or of a
+  /// Returns when all lines have been emitted. Rethrows an exception of `next`, of `emit` or of a
   /// translation.
   void run();
 
  private:
-  /// Keeps the steps of a search.
+  /// Records the steps of a search.
   class SearchRecord final : public SearchObserver {
    public:
     SearchRecord(const Tokenizer& tokenizer, int beam_size) : tokenizer_(tokenizer), beam_size_(beam_size) {}
@@ -38,26 +38,27 @@ class TranslationJob final : public RequestGroup {
    private:
     const Tokenizer& tokenizer_;
     const int beam_size_;
-    std::vector<int> continued_;  // places of the hypotheses that went on in the last step
+    std::vector<int> continued_;  // indices, in the last step, of its hypotheses that continue
     SearchSteps steps_;
   };
-  /// What is asked of a line.
-  struct Wanted {
+  /// The input of the search for a line.
+  struct SearchInput {
     std::vector<int32_t> ids;  // of the source
     std::string text;          // of the source
     EncodedConstraints constraints;
-    std::shared_ptr<SearchRecord> search;  // null: the search is not observed
+    std::shared_ptr<SearchRecord> record;  // null: the steps are not recorded
   };
-  /// A line that has been read and not emitted yet.
+  /// A line that has been read and has not been emitted yet.
   struct Entry {
     TranslatedLine line;  // without translations until it is done
-    Wanted wanted;
-    std::vector<Translation> first;  // those that have faults, until the source has been translated again
+    SearchInput input;
+    std::vector<Translation> first;  // the faulty translations, while the source is translated again
   };
-  /// A way to search.
+  /// The options of a search, and what makes requests with them.
   struct Search {
-    Search(ModelRuntime& model, const SearchOptions& options) : how(options), requests(model.config(), how) {}
-    SearchOptions how;
+    Search(ModelRuntime& model, const SearchOptions& search_options)
+        : options(search_options), requests(model.config(), options) {}
+    SearchOptions options;
     SearchRequests requests;
   };
   static std::optional<Search> retry_search(ModelRuntime& model, const TranslateOptions& options,
@@ -66,20 +67,21 @@ class TranslationJob final : public RequestGroup {
   void work();
   void read_ahead();
   bool read(bool wait);
-  /// A line by its index, in messages.
+  /// The name of a line in messages, from its index.
   std::string place(size_t line) const;
   EncodedConstraints constraints_of(const std::string& source) const;
   EncodedLine encoded_line(const std::string& line) const;
   void count_unknown(const EncodedLine& line) const;
-  Wanted encode(TranslatedLine& line);
-  std::unique_ptr<Request> request_for(const Search& search, Wanted& wanted, size_t index);
-  void take(Entry entry);
+  SearchInput encode(TranslatedLine& line);
+  std::unique_ptr<Request> request_for(const Search& search, SearchInput& input, size_t index);
+  void add(Entry entry);
   void emit_ready();
   void count(const TranslatedLine& line) const;
-  /// Those that are returned.
-  std::vector<Hypothesis> chosen(std::vector<Hypothesis> best_first) const;
+  /// The hypotheses to return: all, or those with the least risk (`TranslateOptions::mbr`).
+  std::vector<Hypothesis> select(std::vector<Hypothesis> best_first) const;
   std::vector<Translation> translations(const Search& search, const DecodeWorkspace& workspace,
-                                        const Wanted& wanted, const std::vector<Hypothesis>& best_first) const;
+                                        const SearchInput& input,
+                                        const std::vector<Hypothesis>& best_first) const;
 
   ModelRuntime& model_;
   const LineSource& next_line_;
@@ -89,12 +91,13 @@ class TranslationJob final : public RequestGroup {
   const Search search_;
   const std::optional<Search> retry_;     // for sources whose translation has faults
   const std::vector<double> confidence_;  // `confidence_weights`, if they are needed
-  size_t read_ = 0, out_ = 0;             // numbers of lines read and emitted
+  size_t read_ = 0, emitted_ = 0;         // numbers of lines
   bool ended_ = false;
   std::exception_ptr input_error_;
 
-  std::mutex mutex_;           // guards the entries
-  std::deque<Entry> entries_;  // lines from out_ on; only the calling thread adds and removes entries
+  std::mutex mutex_;  // guards entries_
+  std::deque<Entry>
+      entries_;  // of the lines from emitted_ on; only the calling thread adds and removes entries
 };
 
 }  // namespace sixfold

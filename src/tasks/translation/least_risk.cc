@@ -10,22 +10,23 @@
 
 namespace sixfold {
 
-std::vector<size_t> by_risk(std::span<const LikelyText> texts, const std::function<void()>& between) {
+std::vector<size_t> order_by_risk(std::span<const WeightedText> texts,
+                                  const std::function<void()>& check_cancelled) {
   double largest = 0;
   for (size_t i = 0; i < texts.size(); ++i)
     largest = i == 0 ? texts[i].log_weight : std::max(largest, texts[i].log_weight);
-  std::map<std::string, size_t> places;  // of each text among the different ones, which are compared once
-  std::vector<std::string> different;
+  std::map<std::string, size_t> indices;  // of each text among the distinct ones
+  std::vector<std::string> distinct;
   std::vector<double> weights;
-  for (const LikelyText& one : texts) {
-    const auto [place, is_new] = places.emplace(one.text, different.size());
-    if (is_new) different.push_back(one.text), weights.push_back(0);
-    weights[place->second] += std::exp(one.log_weight - largest);
+  for (const WeightedText& one : texts) {
+    const auto [found, is_new] = indices.emplace(one.text, distinct.size());
+    if (is_new) distinct.push_back(one.text), weights.push_back(0);
+    weights[found->second] += std::exp(one.log_weight - largest);
   }
-  const std::vector<std::vector<double>> scores = chrf_of_each(different, between);
+  const std::vector<std::vector<double>> scores = chrf_of_each(distinct, check_cancelled);
   const auto gain = [&](size_t i) {
-    const size_t place = places.at(texts[i].text);
-    return std::inner_product(weights.begin(), weights.end(), scores[place].begin(), 0.0);
+    const size_t index = indices.at(texts[i].text);
+    return std::inner_product(weights.begin(), weights.end(), scores[index].begin(), 0.0);
   };
   std::vector<size_t> order(texts.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -7,17 +7,17 @@
 
 namespace sixfold {
 
-/// A text that a model may write, with the logarithm of its weight among others.
-struct LikelyText {
+/// A candidate translation and the logarithm of its weight among the candidates.
+struct WeightedText {
   std::string text;
   double log_weight = 0;
 };
 
-/// The places of texts in the order of their risk, the least first: 1 less the mean of the chrF of a text with
-/// each of the texts as its reference, by their weights (minimum Bayes risk: Kumar and Byrne 2004; with
-/// samples: Eikema and Aziz 2020). Of texts with equal risks the first comes first. `between` is called again
-/// and again, and may throw to end it.
-std::vector<size_t> by_risk(
-    std::span<const LikelyText> texts, const std::function<void()>& between = [] {});
+/// Minimum Bayes risk decoding (Kumar and Byrne 2004; with samples: Eikema and Aziz 2020). Returns the indices
+/// of the texts in ascending order of their risk. The risk of a text is one minus the weighted mean of its chrF
+/// with each of the texts as the reference. Texts of equal risk keep their order. `check_cancelled` is called
+/// repeatedly during the computation, and may throw to end it.
+std::vector<size_t> order_by_risk(
+    std::span<const WeightedText> texts, const std::function<void()>& check_cancelled = [] {});
 
 }  // namespace sixfold

@@ -9,7 +9,7 @@
 namespace sixfold {
 namespace {
 
-constexpr std::string_view bars = "|||", written_bars = "&#124;&#124;&#124;";
+constexpr std::string_view bars = "|||", escaped_bars = "&#124;&#124;&#124;";
 
 std::string with_replaced(std::string text, std::string_view from, std::string_view to) {
   for (size_t place = 0; (place = text.find(from, place)) != std::string::npos; place += to.size())
@@ -27,8 +27,8 @@ template <class Number>
 std::optional<Number> number_in(std::string_view field) {
   Number number{};
   const char* const end = field.data() + field.size();
-  const auto [rest, fault] = std::from_chars(field.data(), end, number);
-  return fault == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+  const auto [rest, error] = std::from_chars(field.data(), end, number);
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
 }
 
 /// Takes the field before the next bars from `line`. Returns whether there were bars.
@@ -47,7 +47,7 @@ NBestLine parse_n_best_line(std::string_view line, const std::string& place) {
   require(fields, "{}: expected 'number ||| text ||| features ||| score', as in an n-best list of Moses",
           place);
   NBestLine parsed;
-  if (take_field(line, score)) parsed.others = std::string(without_spaces(line));
+  if (take_field(line, score)) parsed.extra_fields = std::string(without_spaces(line));
   const auto number = number_in<size_t>(index);
   require(number.has_value(), "{}: expected the number of a line, from 0, before the first bars, found '{}'",
           place, index.substr(0, 40));
@@ -55,15 +55,15 @@ NBestLine parse_n_best_line(std::string_view line, const std::string& place) {
   require(value && std::isfinite(*value), "{}: expected a number as the score, found '{}'", place,
           score.substr(0, 40));
   parsed.index = *number;
-  parsed.text = with_replaced(std::string(text), written_bars, bars);
+  parsed.text = with_replaced(std::string(text), escaped_bars, bars);
   parsed.features = features;
   parsed.score = *value;
   return parsed;
 }
 
 std::string to_text(const NBestLine& line) {
-  return fmt::format("{} ||| {} ||| {} ||| {:.6f}{}", line.index, with_replaced(line.text, bars, written_bars),
-                     line.features, line.score, line.others ? " ||| " + *line.others : "");
+  return fmt::format("{} ||| {} ||| {} ||| {:.6f}{}", line.index, with_replaced(line.text, bars, escaped_bars),
+                     line.features, line.score, line.extra_fields ? " ||| " + *line.extra_fields : "");
 }
 
 }  // namespace sixfold

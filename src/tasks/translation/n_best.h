@@ -6,14 +6,14 @@
 
 namespace sixfold {
 
-/// A line of an n-best list as Moses writes it: "0 ||| text ||| logprob= -2.8 ||| -1.2", and more fields behind
-/// bars that some programs add, such as alignments.
+/// A line of an n-best list in the format of Moses: "0 ||| text ||| logprob= -2.8 ||| -1.2". Some programs add
+/// further fields, such as alignments, after another "|||".
 struct NBestLine {
   size_t index = 0;      ///< number of the source line, from 0
-  std::string text;      ///< the translation; bars within it are written &#124;
-  std::string features;  ///< names and values of what the score is made of
+  std::string text;      ///< the translation; "|" within it is written &#124;
+  std::string features;  ///< names and values of the features of the score
   double score = 0;
-  std::optional<std::string> others;  ///< the fields behind the score
+  std::optional<std::string> extra_fields;  ///< the text after the score
 };
 
 /// Reads a line. Throws an input error that begins with `place`.

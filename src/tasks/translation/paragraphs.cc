@@ -9,8 +9,8 @@
 namespace sixfold {
 namespace {
 
-/// The number, in the whole text, of the first word of each part of it that begins at `begins`. A word that
-/// goes on across the beginning of a part is its first word.
+/// For each part of the text, the index in the whole text of the first word of the part. `begins`: the offsets
+/// of the parts. A word that continues across the beginning of a part is the first word of that part.
 std::vector<int> first_words(std::string_view text, const std::vector<size_t>& begins) {
   std::vector<int> firsts;
   const std::vector<TextRange> words = word_ranges(text);
@@ -22,7 +22,7 @@ std::vector<int> first_words(std::string_view text, const std::vector<size_t>& b
   return firsts;
 }
 
-std::vector<size_t> begins_of_sentences(const SplitParagraph& split) {
+std::vector<size_t> sentence_offsets(const SplitParagraph& split) {
   std::vector<size_t> begins;
   size_t begin = 0;
   for (size_t i = 0; i < split.sentences.size(); ++i) {
@@ -50,7 +50,7 @@ NextLine Paragraphs::next_sentence(std::string& sentence, bool wait) {
   return NextLine::line;
 }
 
-/// The paragraph of the translations of a rank.
+/// The translation of a paragraph from those of its sentences with this rank, 0 being the best.
 Translation Paragraphs::joined(const Paragraph& paragraph, size_t rank) {
   Translation sum;
   std::vector<std::string> texts;
@@ -73,7 +73,7 @@ Translation Paragraphs::joined(const Paragraph& paragraph, size_t rank) {
   sum.text = join_sentences(paragraph.split, texts, &begins);
   const std::vector<int> targets = first_words(sum.text, begins);
   const std::vector<int> sources =
-      first_words(replace_invalid_utf8(paragraph.line.source), begins_of_sentences(paragraph.split));
+      first_words(replace_invalid_utf8(paragraph.line.source), sentence_offsets(paragraph.split));
   for (size_t i = 0; i < targets.size(); ++i) {
     const std::vector<Translation>& sentence = paragraph.translated[i];
     for (const auto& [source, target] : sentence[std::min(rank, sentence.size() - 1)].alignment)

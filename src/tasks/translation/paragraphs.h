@@ -8,9 +8,9 @@ namespace sixfold {
 
 /// Converts between a stream of paragraphs and a translation of sentences: splits each paragraph into sentences
 /// and joins their translations and word alignments. The words of an alignment are counted in the whole
-/// paragraph. The second best translation of a paragraph has the second best of each sentence, or the worst of
-/// those that have fewer, and so on. Its score is the sum of the scores of its sentences. The finish reason is
-/// that of the last sentence that did not end with an end token, if there is one. For one thread at a time.
+/// paragraph. The n-th best translation of a paragraph consists of the n-th best translation of each sentence,
+/// or of the last one if a sentence has fewer. Its score is the sum of the scores of its sentences. The finish
+/// reason is that of the last sentence that did not end with an end token, if there is one. Not thread-safe.
 class Paragraphs {
  public:
   Paragraphs(const std::string& language, const LineSource& next, const TranslatedLineReceiver& emit)
@@ -25,7 +25,7 @@ class Paragraphs {
   struct Paragraph {
     TranslatedLine line;  // the whole paragraph
     SplitParagraph split;
-    std::vector<std::vector<Translation>> translated;  // its sentences that have been translated
+    std::vector<std::vector<Translation>> translated;  // the translations of the sentences so far
   };
   static Translation joined(const Paragraph& paragraph, size_t rank);
 

@@ -7,11 +7,11 @@
 
 namespace sixfold {
 
-/// Finds a word that a model repeats in its translations as it is, such as a name: for `TextTranslator`. Some
-/// words are tried, and if none of them will do, words that both vocabularies have: in lines of words of the
-/// source's vocabulary, where at least half of the translations must have the word once. Returns an empty
-/// string if there is none. The result depends only on the model. Takes the time of at most some 200 short
-/// sentences.
+/// Finds a word that a model copies unchanged into its translations, such as a name. `TextTranslator` uses it
+/// as a placeholder. The candidates are a few fixed words and, if the model copies none of them, words of both
+/// vocabularies. Each candidate is inserted into lines of random words of the source vocabulary; at least half
+/// of their translations must contain it exactly once. Returns an empty string if there is no such word. The
+/// result depends only on the model. Takes the time of translating at most about 200 short sentences.
 std::string find_placeholder(
     const Tokenizer& source, const Tokenizer& target,
     const std::function<std::vector<std::string>(const std::vector<std::string>& lines)>& translate);

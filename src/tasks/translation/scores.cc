@@ -11,13 +11,13 @@ namespace sixfold {
 namespace {
 
 /// The number of sentences from which the samples are chosen. All of them are translated if a metric needs it.
-int64_t considered(const TranslationValidationOptions& options, int64_t all) {
+int64_t candidate_count(const TranslationValidationOptions& options, int64_t all) {
   return options.max_sentences > 0 ? std::min(all, options.max_sentences) : all;
 }
 
 /// Translates lines of the text.
 std::vector<std::string> translate(const Transformer& model, const Tokenizer& target, const TokenCorpus& corpus,
-                                   std::span<const size_t> lines, const ScoredDecoding& how,
+                                   std::span<const size_t> lines, const ScoredDecoding& decoding,
                                    const EvaluationRun& run, OutputFacts& facts) {
   std::vector<std::vector<int32_t>> sources;
   for (const size_t line : lines) {
@@ -25,7 +25,7 @@ std::vector<std::string> translate(const Transformer& model, const Tokenizer& ta
     sources.emplace_back(ids.begin(), ids.end());
   }
   std::vector<std::string> translations;
-  for (const auto& ids : decode_outputs(model, sources, how, run, facts))
+  for (const auto& ids : decode_outputs(model, sources, decoding, run, facts))
     translations.push_back(replace_invalid_utf8(target.decode(ids)));
   return translations;
 }
@@ -36,17 +36,17 @@ Evaluation evaluate_translation(const Transformer& model, const Tokenizers& toke
                                 const ValidationPairs& pairs, const TranslationValidationOptions& options,
                                 const EvaluationRun& run) {
   const ParallelText& text = pairs.text;
-  const size_t all = text.source.size(), count = static_cast<size_t>(considered(options, text.size()));
+  const size_t all = text.source.size(), count = static_cast<size_t>(candidate_count(options, text.size()));
   std::vector<size_t> chosen(count);
-  for (size_t i = 0; i < count; ++i) chosen[i] = pairs.several ? i * all / count : i;
+  for (size_t i = 0; i < count; ++i) chosen[i] = pairs.spread ? i * all / count : i;
   std::vector<std::string> sources, targets;
   for (const size_t line : chosen) sources.push_back(text.source[line]), targets.push_back(text.target[line]);
-  const std::vector<size_t> shown = sample_pairs(sources, targets);  // numbers among those chosen
+  const std::vector<size_t> samples = sample_pairs(sources, targets);  // indices into `chosen`
   std::vector<size_t> lines;
   if (options.generates())
     lines = chosen;
   else
-    for (const size_t i : shown) lines.push_back(chosen[i]);
+    for (const size_t i : samples) lines.push_back(chosen[i]);
   Evaluation evaluation;
   const auto translations =
       translate(model, *tokenizers.target, pairs.ids, lines,
@@ -59,25 +59,25 @@ Evaluation evaluate_translation(const Transformer& model, const Tokenizers& toke
     }
     evaluation.scores = scores.scores(run.processes);
   }
-  for (size_t i = 0; i < shown.size(); ++i)
-    evaluation.samples.push_back(
-        sample_of(sources[shown[i]], translations[options.generates() ? shown[i] : i], targets[shown[i]]));
+  for (size_t i = 0; i < samples.size(); ++i)
+    evaluation.samples.push_back(sample_of(
+        sources[samples[i]], translations[options.generates() ? samples[i] : i], targets[samples[i]]));
   add_cross_attention(model, tokenizers, pairs.layout, evaluation.samples, run.arena);
   return evaluation;
 }
 
 int64_t translation_score_bytes(const ModelConfig& config, const TokenCorpus& corpus,
                                 const TranslationValidationOptions& options, int64_t part_tokens) {
-  const ScoredDecoding how{.beam_size = options.beam_size, .part_tokens = part_tokens};
-  const int64_t count = considered(options, corpus.size());
+  const ScoredDecoding decoding{.beam_size = options.beam_size, .part_tokens = part_tokens};
+  const int64_t count = candidate_count(options, corpus.size());
   if (options.generates())
     return decoding_bytes(
-        config, count, [&](int64_t i) { return std::ssize(corpus.source[i]); }, how);
+        config, count, [&](int64_t i) { return std::ssize(corpus.source[i]); }, decoding);
   int64_t longest = 0;
   for (int64_t i = 0; i < count; ++i) longest = std::max(longest, std::ssize(corpus.source[i]));
-  const auto samples = std::min(count, static_cast<int64_t>(most_samples));
+  const auto sample_count = std::min(count, static_cast<int64_t>(most_samples));
   const auto tokens = [&](int64_t) { return std::min(longest, static_cast<int64_t>(most_sample_bytes) + 1); };
-  return decoding_bytes(config, samples, tokens, how);
+  return decoding_bytes(config, sample_count, tokens, decoding);
 }
 
 }  // namespace sixfold

@@ -8,15 +8,15 @@
 namespace sixfold {
 namespace {
 
-/// The code in the text of a token, such as "de" of "__de__" with the pattern "__*__", or "deu_Latn" with "*";
-/// empty if the token does not have this form.
+/// The language code in the text of a token, such as "de" of "__de__" with the pattern "__*__", or "deu_Latn"
+/// with "*"; empty if the token does not have this form.
 std::string code_in(const std::string& token, const std::string& pattern) {
   const size_t star = pattern.find('*');
   const std::string before = pattern.substr(0, star), after = pattern.substr(star + 1);
   if (token.size() <= before.size() + after.size() || !token.starts_with(before) || !token.ends_with(after))
     return {};
   const std::string code = token.substr(before.size(), token.size() - before.size() - after.size());
-  // A token that is a code and nothing else must have a script or region, since words look like codes.
+  // With the pattern "*" the code must have a script or region, since ordinary words look like language codes.
   return is_model_language(code) && (pattern.size() > 1 || code.find('_') != code.npos) ? code : "";
 }
 

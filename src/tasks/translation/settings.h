@@ -14,25 +14,25 @@
 
 namespace sixfold {
 
-/// What config.json says of a translation model besides its network.
+/// The settings in config.json of a translation model, besides those of its network.
 struct TranslationSettings {
   static constexpr std::string_view task = "translation";
   static constexpr TaskNetwork network{.task = task};
   std::string source_language, target_language;  ///< codes such as "en" and "pt-BR", or empty if not known
   std::vector<int> source_start = {};            ///< ids of tokens before the text of a source
-  std::vector<int> source_end = {};              ///< and after it; empty: the end token
-  /// Before a target, after the first input of the decoder. Empty: `generation.forced_first_token` if there is
-  /// one.
+  std::vector<int> source_end = {};              ///< ids of tokens after it; empty: the end token
+  /// Ids of tokens before the text of a target, after the start token of the decoder. Empty:
+  /// `generation.forced_first_token`, if it is set.
   std::vector<int> target_start = {};
-  /// How the token of a language is written, with its code in place of `*`: "__*__". It stands before a source,
-  /// for the language of it, and before a target. Empty: there are no such tokens.
+  /// The pattern of language tokens, with `*` in place of the code: "__*__". Each source and each target begins
+  /// with the token of its language. Empty: there are no such tokens.
   std::string language_token;
-  /// The pairs of languages that a model was trained for whose sources begin with a token such as >>de<<, which
-  /// says into which language they are translated (Johnson et al. 2017, "Google's Multilingual Neural Machine
-  /// Translation System"): "en-de". Empty: it was trained for one pair, or has other tokens.
+  /// The pairs of languages, such as "en-de", of a multilingual model whose sources begin with a token for the
+  /// target language, such as >>de<< (Johnson et al. 2017, "Google's Multilingual Neural Machine Translation
+  /// System", section 3). Empty: the model was trained for one pair, or has other tokens.
   std::vector<std::string> directions = {};
-  /// The weights of `confidence_features` (tasks/translation/confidence.h), fitted to the model, after a
-  /// constant; empty: they have not been fitted.
+  /// The weights of the confidence (tasks/translation/confidence.h): a constant, then one weight for each
+  /// feature. Empty: they have not been fitted.
   std::vector<double> confidence = {};
 };
 
@@ -57,16 +57,17 @@ inline void visit(OptionVisitor& v, TranslationSettings& o) {
       between(-1e12, 1e12));
 }
 
-/// The token with which sources begin that are translated into a language: ">>de<<".
+/// The token that begins sources which are to be translated into a language: ">>de<<".
 inline std::string target_token(const std::string& language) { return ">>" + language + "<<"; }
 
-/// Whether a text is the code of a language as models have them, such as de, pt-BR, de_DE and deu_Latn.
+/// Whether a text is a language code in any of the forms that models use, such as de, pt-BR, de_DE and
+/// deu_Latn.
 inline bool is_model_language(std::string text) {
   std::ranges::replace(text, '_', '-');
   return is_language_code(text);
 }
 
-/// Throws an input error if a language is not the code of one.
+/// Throws an input error if a language code, `language_token` or a direction is malformed.
 inline void validate(const TranslationSettings& o) {
   for (const std::string& language : {o.source_language, o.target_language})
     require(language.empty() ||
@@ -79,18 +80,18 @@ inline void validate(const TranslationSettings& o) {
             direction);
 }
 
-/// The tokens of the languages that a model reads and writes by `TranslationSettings::language_token`, by their
-/// codes; empty if the setting is. Takes time linear in the vocabulary.
+/// The ids of the language tokens of a model (`TranslationSettings::language_token`), by language code. Empty
+/// if that setting is empty. Takes time linear in the vocabulary.
 std::map<std::string, int32_t> languages_of(const TranslationSettings& settings, const Tokenizer& tokenizer);
 
-/// The tokens around the texts of the pairs of a model, for the languages in `settings`. `rules`: whose
-/// `forced_first_token` is that of the default target language. Throws an input error that lists the languages
-/// if one is missing, or is not one of the model's.
+/// The tokens around the texts of pairs, for the languages in `settings`. `rules`: the generation settings,
+/// whose `forced_first_token` is that of the default target language. Throws an input error that lists the
+/// languages if a language is not given or is not one of the model's.
 PairLayout layout_of(const TranslationSettings& settings, const GenerationConfig& rules,
                      const Tokenizer& tokenizer);
 
-/// The settings of a model with other languages, where they are not empty. Throws an input error if the model
-/// does not choose its languages by tokens and a language is another than that of its settings.
+/// The settings of a model with the given languages in place of its own; an empty one leaves that of the model.
+/// Throws an input error if a language differs from the model's and the model has no language tokens.
 TranslationSettings with_languages(TranslationSettings settings, const std::string& source,
                                    const std::string& target);
 

@@ -43,10 +43,10 @@ SourceEncoder::SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, cons
     targets_.push_back(target_token(language_pair(direction)->target));
 }
 
-EncodedLine SourceEncoder::encode(const std::string& line, int longest) const {
+EncodedLine SourceEncoder::encode(const std::string& line, int max_tokens) const {
   EncodedLine encoded;
   const LanguageTokens::Parts parts =
-      reads_tokens() ? tokens_->split(line) : LanguageTokens::Parts{language_token_, line};
+      needs_target_token() ? tokens_->split(line) : LanguageTokens::Parts{language_token_, line};
   const std::string text(parts.text);
   if (!has_visible_character(replace_invalid_utf8(text))) return encoded;
   require(
@@ -56,9 +56,9 @@ EncodedLine SourceEncoder::encode(const std::string& line, int longest) const {
       targets_.empty() ? "" : targets_.front(), directions_);
   encoded.ids = tokenizer_.encode(tokens_ ? text : language_token_ + text);
   if (encoded.ids.empty()) return encoded;
-  if (const auto most = static_cast<size_t>(longest); encoded.ids.size() > most) {
-    encoded.tokens_cut = encoded.ids.size() - most;
-    encoded.ids.resize(most);
+  if (const auto limit = static_cast<size_t>(max_tokens); encoded.ids.size() > limit) {
+    encoded.tokens_cut = encoded.ids.size() - limit;
+    encoded.ids.resize(limit);
   }
   encoded.tokens = encoded.ids.size();
   if (tokens_) encoded.ids.insert(encoded.ids.begin(), tokens_->id(parts.token));
@@ -68,8 +68,8 @@ EncodedLine SourceEncoder::encode(const std::string& line, int longest) const {
 
 namespace {
 
-/// Throws an input error unless a model was trained to translate between these languages, as far as they are
-/// given.
+/// Throws an input error unless a model was trained to translate between these languages. An empty language is
+/// not checked.
 void require_direction(const TranslationSettings& settings, const std::string& source,
                        const std::string& target) {
   const std::string known = join(settings.directions);

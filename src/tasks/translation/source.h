@@ -12,7 +12,7 @@
 
 namespace sixfold {
 
-/// A line as the encoder reads it.
+/// The encoder input of a line.
 struct EncodedLine {
   std::vector<int32_t> ids;  ///< with the tokens around it; none for a line without visible characters
   size_t tokens = 0;         ///< number of tokens of the text itself
@@ -25,24 +25,25 @@ struct EncodedLine {
 /// Encodes lines that are to be translated into a language. Safe to share between threads.
 class SourceEncoder {
  public:
-  /// `language`: "deu" puts the token >>deu<< before each line; empty: no token is put there. Throws an input
-  /// error that lists the languages if the model does not have this one. The tokenizer must outlive the
-  /// encoder. `directions`: those of a model each of whose sources needs such a token; empty: of none.
+  /// `language`: the target language, such as "deu", whose token >>deu<< is put before each line; empty: no
+  /// token is added. Throws an input error that lists the languages if the model does not have this one.
+  /// `directions`: `TranslationSettings::directions`. If there are any, each line needs a token, and must begin
+  /// with one if `language` is empty. The tokenizer must outlive the encoder.
   SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, const std::string& language,
                 const std::vector<std::string>& directions = {});
 
-  /// At most `longest` tokens are kept, not counting those around the text. Throws an input error for a line
+  /// Keeps at most `max_tokens` tokens, not counting those around the text. Throws an input error for a line
   /// that lacks the token of its target language.
-  EncodedLine encode(const std::string& line, int longest) const;
+  EncodedLine encode(const std::string& line, int max_tokens) const;
   /// The number of tokens at the start and at the end of each line that belong to no word of it.
   size_t prefix() const { return layout_.source_start.size() + (language_token_.empty() ? 0 : 1); }
   size_t suffix() const { return layout_.source_end_size(); }
   const PairLayout& layout() const { return layout_; }
   /// Whether each line must begin with the token of its target language.
-  bool reads_tokens() const { return tokens_ && language_token_.empty(); }
-  /// The text of a line, without that token.
+  bool needs_target_token() const { return tokens_ && language_token_.empty(); }
+  /// The text of a line, without the token of its target language.
   std::string text_of(const std::string& line) const {
-    return reads_tokens() ? std::string(tokens_->split(line).text) : line;
+    return needs_target_token() ? std::string(tokens_->split(line).text) : line;
   }
 
  private:
@@ -50,11 +51,12 @@ class SourceEncoder {
   PairLayout layout_;
   std::string language_token_;
   std::string directions_;                // for messages
-  std::vector<std::string> targets_;      // the tokens of their target languages
-  std::optional<LanguageTokens> tokens_;  // if there are directions
+  std::vector<std::string> targets_;      // the tokens of the target languages of the directions
+  std::optional<LanguageTokens> tokens_;  // set if there are directions
 };
 
-/// The encoder of a model for the languages in `options`. Throws an input error if the model has not got them.
+/// The encoder of a model for the languages in `options`. Throws an input error if the model does not have
+/// them.
 SourceEncoder source_encoder(const ModelConfig& config, const Tokenizer& tokenizer,
                              const TranslateOptions& options);
 

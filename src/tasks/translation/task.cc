@@ -16,16 +16,16 @@
 namespace sixfold {
 namespace {
 
-/// Returns the config of the run's model, which continues that of the folder `from` if there is one.
+/// Returns the config of the run's model. It is based on that of the model folder `from`, unless this is empty.
 ModelConfig config_of(const TranslationOptions& options, const std::string& from,
                       const Tokenizers& tokenizers) {
   ModelConfig config = initial_config(options.model, options.generation, from);
   if (!from.empty())
-    config.generation.alignment_layer = GenerationConfig().alignment_layer;  // to be measured anew
+    config.generation.alignment_layer = GenerationConfig().alignment_layer;  // `measure` finds it
   bind_tokenizers(config, tokenizers);
   config.task = TranslationSettings::task;
   TranslationSettings settings = settings_for(config, options.data);
-  settings.confidence.clear();  // to be fitted anew
+  settings.confidence.clear();  // `measure` fits it
   config.settings = write_options(settings);
   if (!settings.language_token.empty())
     config.generation.forced_first_token =
@@ -36,7 +36,7 @@ ModelConfig config_of(const TranslationOptions& options, const std::string& from
   return config;
 }
 
-/// Throws an input error that names a sentence for which the model has no positions.
+/// Throws an input error that names the first pair that has more tokens than the model has positions.
 void require_positions_for(const ModelConfig& config, const TokenCorpus& corpus, const std::string& key) {
   if (!config.limits_length()) return;
   for (int64_t i = 0; i < corpus.size(); ++i) {
@@ -46,8 +46,8 @@ void require_positions_for(const ModelConfig& config, const TokenCorpus& corpus,
   }
 }
 
-/// The most tokens of a side that a pair may have.
-int64_t longest_side(const ModelConfig& config, const ParallelDataOptions& data) {
+/// The maximum number of tokens of each side of a pair.
+int64_t max_side_tokens(const ModelConfig& config, const ParallelDataOptions& data) {
   return config.limits_length() ? std::min<int64_t>(data.max_length, config.max_positions - 1)
                                 : data.max_length;
 }
@@ -64,7 +64,7 @@ class TranslationTask : public Task {
         layout_(std::move(data.layout)),
         train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash,
                {options.data.token_dropout, options.train.seed}, layout_,
-               {options.data.subword_sampling, options.train.seed, longest_side(config_, options.data)}),
+               {options.data.subword_sampling, options.train.seed, max_side_tokens(config_, options.data)}),
         valid_text_(std::move(data.valid_text)),
         valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {
     warn_without_effect(config_);
@@ -96,7 +96,7 @@ class TranslationTask : public Task {
           fit_confidence(model, tokenizers_, referenced_text(), {.rules = model.config().generation}, stop_);
     } catch (const Cancelled&) {
       throw;
-    } catch (const Error& error) {  // which must not cost the training
+    } catch (const Error& error) {  // training must not fail because of it
       log_warning("the model has no confidence of its translations: {}", error.what());
     }
     model.discard_packed();
@@ -172,12 +172,12 @@ std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop)
                       .max_length = data.max_length,
                       .stop = stop};
   if (data.languages.empty()) return check_parallel(check);
-  // What is said of languages is said of each text, and the rest of all texts together.
-  const auto of_languages = [](const Finding& finding) {
+  // Findings about languages are reported for each text, and all others once for all texts together.
+  const auto is_about_languages = [](const Finding& finding) {
     return finding.id.starts_with("languages") || finding.id == "targets-shuffled";
   };
   std::vector<Finding> all = check_parallel(check);
-  std::erase_if(all, of_languages);
+  std::erase_if(all, is_about_languages);
   for (size_t i = 0; i < train.size(); ++i) {
     const auto one = [&](const std::vector<CorpusFiles>& texts) {
       return texts.empty() ? texts : std::vector{texts[i]};
@@ -186,7 +186,7 @@ std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop)
     check.languages = {languages.source, languages.target};
     check.train = one(train), check.valid = one(valid), check.test = one(test);
     for (Finding& finding : check_parallel(check))
-      if (of_languages(finding)) all.push_back(std::move(finding));
+      if (is_about_languages(finding)) all.push_back(std::move(finding));
   }
   return all;
 }

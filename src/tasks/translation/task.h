@@ -26,7 +26,7 @@ class TranslationConfig : public TaskConfigOf<TranslationOptions> {
   std::vector<Finding> check_data(const std::atomic<int>* stop) const override;
 };
 
-/// Its row of the table of tasks.
+/// The entry of this task in the table of tasks.
 TaskEntry translation_entry();
 
 }  // namespace sixfold

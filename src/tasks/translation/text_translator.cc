@@ -16,12 +16,12 @@ TextTranslator text_translator(const Translator& translator, TranslateOptions op
     return best;
   };
   translate.placeholder = [&translator, options] { return translator.placeholder(options); };
-  const auto known = settings_of<TranslationSettings>(translator.config());
-  const auto chosen = [](const std::string& given, const std::string& own) {
-    return given.empty() ? own : given;
+  const auto settings = settings_of<TranslationSettings>(translator.config());
+  const auto language = [](const std::string& given, const std::string& fallback) {
+    return given.empty() ? fallback : given;
   };
-  translate.source_language = chosen(options.source_language, known.source_language);
-  translate.target_language = chosen(options.target_language, known.target_language);
+  translate.source_language = language(options.source_language, settings.source_language);
+  translate.target_language = language(options.target_language, settings.target_language);
   return translate;
 }
 

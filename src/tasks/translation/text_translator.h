@@ -5,9 +5,9 @@
 
 namespace sixfold {
 
-/// What `translate_html` and `translate_xml` need, by a model: translates texts with their word alignments. Of
-/// the options, the number of translations and the extra outputs but their layer are set here. The translator
-/// must live as long as the result, which may be used by several threads at once.
+/// A `TextTranslator` for `translate_html` and `translate_xml` that translates with a model. Of the options,
+/// `n_best` is ignored, and so are `details` except for `layer`. The translator must outlive the result.
+/// Several threads may use the result at the same time.
 SIXFOLD_API TextTranslator text_translator(const Translator& translator, TranslateOptions options = {});
 
 }  // namespace sixfold

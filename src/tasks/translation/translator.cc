@@ -80,25 +80,25 @@ double log_probability(const Translation& translation) {
   return sum;
 }
 
-/// Divides pairs into batches of at most `most` tokens, or of one pair. Returns the index of the first pair of
-/// each batch, and the number of pairs.
-std::vector<size_t> batches_of(const std::vector<ScoredPair>& pairs, int64_t most) {
+/// Divides pairs into batches of at most `max_tokens` tokens; a longer pair is a batch of its own. Returns the
+/// index of the first pair of each batch, and the number of pairs.
+std::vector<size_t> batches_of(const std::vector<ScoredPair>& pairs, int64_t max_tokens) {
   std::vector<size_t> begins{0};
   int64_t tokens = 0;
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const int64_t more = std::ssize(pairs[i].source) + std::ssize(pairs[i].output.ids) + 1;
-    if (i > begins.back() && tokens + more > most) {
+    const int64_t pair_tokens = std::ssize(pairs[i].source) + std::ssize(pairs[i].output.ids) + 1;
+    if (i > begins.back() && tokens + pair_tokens > max_tokens) {
       begins.push_back(i);
       tokens = 0;
     }
-    tokens += more;
+    tokens += pair_tokens;
   }
   if (!pairs.empty()) begins.push_back(pairs.size());
   return begins;
 }
 
-/// The attention that each token of the source of a pair gets, the mean of the heads. `weights`: of
-/// `cross_attention`.
+/// The attention that each source token of a pair receives from all target tokens, averaged over the heads.
+/// `weights`: the attention of the pair, from `cross_attention`.
 std::vector<float> coverage_of(const std::vector<float>& weights, const ScoredPair& pair) {
   const size_t columns = std::max<size_t>(pair.source.size(), 1), rows = pair.output.ids.size() + 1;
   std::vector<double> sums(columns);
@@ -109,27 +109,27 @@ std::vector<float> coverage_of(const std::vector<float>& weights, const ScoredPa
   return coverage;
 }
 
-SentenceAttention self_attention(ModelRuntime& open, const std::string& source, const std::string& target,
-                                 int layer, AttentionKind kind, const SourceEncoder& encode) {
-  const ModelConfig& config = open.config();
+SentenceAttention self_attention(ModelRuntime& runtime, const std::string& source, const std::string& target,
+                                 int layer, AttentionKind kind, const SourceEncoder& source_encoder) {
+  const ModelConfig& config = runtime.config();
   const bool encoder = kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
-  const EncodedLine encoded = encode.encode(source, TranslateOptions().max_source_length);
+  const EncodedLine encoded = source_encoder.encode(source, TranslateOptions().max_source_length);
   encoded.warn("the source");
   const Batch batch =
       BatchBuilder()
           .source(encoded.ids.empty() ? Ids{config.eos} : encoded.ids)
-          .teacher_forced(encode.layout().target(open.target().encode(target)), config.target_ends())
+          .teacher_forced(source_encoder.layout().target(runtime.target().encode(target)), config.target_ends())
           .take();
-  const auto decoding = open.borrow();
+  const auto decoding = runtime.borrow();
   Context context(decoding->backend, decoding->arena);
   SentenceAttention result;
   result.kind = kind;
   result.layer = layer < 0 ? layer + layers : layer;
   result.heads = config.heads;
-  result.weights = attention_weights(open.model(), batch, kind, result.layer, context)[0];
-  result.source =
-      encoder ? token_texts(open.source(), batch.source.ids) : token_texts(open.target(), batch.target.ids);
+  result.weights = attention_weights(runtime.model(), batch, kind, result.layer, context)[0];
+  result.source = encoder ? token_texts(runtime.source(), batch.source.ids)
+                          : token_texts(runtime.target(), batch.target.ids);
   result.target = result.source;
   return result;
 }
@@ -137,15 +137,14 @@ SentenceAttention self_attention(ModelRuntime& open, const std::string& source, 
 }  // namespace
 
 struct Translator::State {
-  using Languages =
-      std::pair<std::string, std::string>;  // of source and target, as `TranslateOptions` has them
+  using Languages = std::pair<std::string, std::string>;  // source and target, as in `TranslateOptions`
 
   std::mutex mutex;                                                    // guards all members
   std::map<std::string, std::shared_ptr<const Shortlist>> shortlists;  // by file
   std::map<Languages, SourceEncoder> encoders;
   std::map<std::vector<std::string>, std::string> placeholders;  // by languages and shortlist
 
-  /// What encodes sources in one language for translations into another.
+  /// The encoder of sources for the languages in `options`.
   const SourceEncoder& encoder(ModelRuntime& model, const TranslateOptions& options) {
     const std::lock_guard lock(mutex);
     const Languages languages(options.source_language, options.target_language);
@@ -153,16 +152,17 @@ struct Translator::State {
     return encoders.emplace(languages, source_encoder(model.config(), model.source(), options)).first->second;
   }
 
-  /// The shortlist in a file, which is loaded once, or null if there is none: for an empty path that of the
-  /// model's folder, for "none" none.
-  std::shared_ptr<const Shortlist> shortlist(const std::string& asked, const ModelRuntime& model) {
-    const std::filesystem::path own = std::filesystem::path(model.folder()) / Shortlist::file_name;
-    if (asked == "none" || (asked.empty() && !std::filesystem::is_regular_file(own))) return nullptr;
-    const std::string path = asked.empty() ? own.string() : asked;
+  /// The shortlist in a file, which is loaded once. An empty path requests the shortlist of the model's folder.
+  /// Null for "none", and for an empty path if the folder has no shortlist.
+  std::shared_ptr<const Shortlist> shortlist(const std::string& requested, const ModelRuntime& model) {
+    const std::filesystem::path default_path = std::filesystem::path(model.folder()) / Shortlist::file_name;
+    if (requested == "none" || (requested.empty() && !std::filesystem::is_regular_file(default_path)))
+      return nullptr;
+    const std::string path = requested.empty() ? default_path.string() : requested;
     const std::lock_guard lock(mutex);
-    auto& open = shortlists[path];
-    if (!open) open = std::make_shared<const Shortlist>(load_shortlist(path, model.config()));
-    return open;
+    auto& loaded = shortlists[path];
+    if (!loaded) loaded = std::make_shared<const Shortlist>(load_shortlist(path, model.config()));
+    return loaded;
   }
 };
 
@@ -170,7 +170,7 @@ Translator::Translator(std::shared_ptr<ModelRuntime> opened)
     : Predictor(std::move(opened)), state_(std::make_shared<State>()) {
   require_task(config(), TranslationSettings::network, model().folder());
   settings_of<TranslationSettings>(config());
-  model().source(), model().target();  // it has tokenizers
+  model().source(), model().target();  // throws if a tokenizer is missing
 }
 
 std::vector<std::string> Translator::languages() const {
@@ -187,18 +187,18 @@ std::string Translator::placeholder(const TranslateOptions& options) const {
     if (const auto known = state_->placeholders.find(key); known != state_->placeholders.end())
       return known->second;
   }
-  require(!state_->encoder(model(), options).reads_tokens(),
+  require(!state_->encoder(model(), options).needs_target_token(),
           "the target language must be given for documents, whose texts do not all begin with its token");
-  TranslateOptions how;
-  how.beam_size = 1;
-  how.source_language = options.source_language;
-  how.target_language = options.target_language;
-  how.shortlist = options.shortlist;
-  how.caller = options.caller;
-  how.cancel = options.cancel;
+  TranslateOptions greedy;
+  greedy.beam_size = 1;
+  greedy.source_language = options.source_language;
+  greedy.target_language = options.target_language;
+  greedy.shortlist = options.shortlist;
+  greedy.caller = options.caller;
+  greedy.cancel = options.cancel;
   std::string found =
       find_placeholder(model().source(), model().target(),
-                       [&](const std::vector<std::string>& lines) { return translate(lines, how); });
+                       [&](const std::vector<std::string>& lines) { return translate(lines, greedy); });
   const std::lock_guard lock(state_->mutex);
   return state_->placeholders.emplace(key, std::move(found)).first->second;
 }
@@ -229,7 +229,7 @@ void Translator::translate(const LineSource& next, const TranslateOptions& optio
   const auto shortlist = state_->shortlist(options.shortlist, model());
   const SourceEncoder& encoder = state_->encoder(model(), options);
   require(
-      options.split_sentences.empty() || !encoder.reads_tokens(),
+      options.split_sentences.empty() || !encoder.needs_target_token(),
       "the target language must be given where lines are split into sentences: only the first of them would "
       "begin with its token");
   if (options.split_sentences.empty())
@@ -254,17 +254,17 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
           "an ensemble has no attention, and no probabilities of given translations; ask each of its models");
   require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
           targets.size());
-  ModelRuntime& open = model();
-  const SourceEncoder& encoder = state_->encoder(open, options);
+  ModelRuntime& runtime = model();
+  const SourceEncoder& encoder = state_->encoder(runtime, options);
   std::vector<EncodedLine> encoded;
   std::vector<Hypothesis> outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
     const EncodedLine& source = encoded.emplace_back(encoder.encode(sources[i], options.max_source_length));
     const Hypothesis& output =
-        outputs.emplace_back(Hypothesis{.ids = encoder.layout().target(open.target().encode(targets[i]))});
+        outputs.emplace_back(Hypothesis{.ids = encoder.layout().target(runtime.target().encode(targets[i]))});
     const std::string place = fmt::format("{} {}", options.line_name, options.first_line + i);
     source.warn(place);
-    require_positions(open.config(), std::max(std::ssize(source.ids), std::ssize(output.ids) + 1), place);
+    require_positions(runtime.config(), std::max(std::ssize(source.ids), std::ssize(output.ids) + 1), place);
   }
   const GenerationConfig rules = options.generation.value_or(generation());
   const size_t forced = encoder.layout().target_language >= 0 || rules.forced_first_token >= 0 ? 1 : 0;
@@ -272,20 +272,20 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   for (size_t i = 0; i < sources.size(); ++i) pairs.push_back({encoded[i].ids, outputs[i], sources[i]});
   ExtraOutputs extra = options.details;
   extra.tokens = true;
-  const std::vector<double> weights = confidence_weights(open, extra);
+  const std::vector<double> weights = confidence_weights(runtime, extra);
   const PairContext common{
       .prefix = encoder.prefix(), .suffix = encoder.suffix(), .forced = forced, .confidence = weights};
   std::vector<Translation> scored(pairs.size());
   std::vector<std::vector<float>> coverage(pairs.size());
-  const int layer = options.details.layer.value_or(open.config().alignment_layer(rules));
-  const int64_t most = options.batch_tokens > 0 ? options.batch_tokens : 2 * open.batch_tokens();
-  const std::vector<size_t> begins = batches_of(pairs, most);
-  open.run(begins.size() - 1, options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
+  const int layer = options.details.layer.value_or(runtime.config().alignment_layer(rules));
+  const int64_t max_tokens = options.batch_tokens > 0 ? options.batch_tokens : 2 * runtime.batch_tokens();
+  const std::vector<size_t> begins = batches_of(pairs, max_tokens);
+  runtime.run(begins.size() - 1, options.cancel, [&](size_t i, const DecodeWorkspace& workspace) {
     const size_t begin = begins[i], count = begins[i + 1] - begin;
-    add_extra_outputs(open, workspace, std::span(pairs).subspan(begin, count), extra, common,
+    add_extra_outputs(runtime, workspace, std::span(pairs).subspan(begin, count), extra, common,
                       std::span(scored).subspan(begin, count));
     if (rules.coverage_penalty == 0) return;
-    const auto attention = cross_attention(open, workspace, std::span(pairs).subspan(begin, count), layer);
+    const auto attention = cross_attention(runtime, workspace, std::span(pairs).subspan(begin, count), layer);
     for (size_t j = 0; j < count; ++j) coverage[begin + j] = coverage_of(attention[j], pairs[begin + j]);
   });
   for (size_t i = 0; i < scored.size(); ++i) {
@@ -299,21 +299,21 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
 }
 
 SentenceAttention Translator::attention(const std::string& source, std::optional<std::string> target, int layer,
-                                        AttentionKind kind, const TranslateOptions& how) const {
+                                        AttentionKind kind, const TranslateOptions& options) const {
   if (kind != AttentionKind::cross) {
     const bool encoder = kind == AttentionKind::encoder;
-    const std::string output = encoder ? "" : target ? *target : translate(std::vector{source}, how)[0];
-    return self_attention(model(), source, output, layer, kind, state_->encoder(model(), how));
+    const std::string output = encoder ? "" : target ? *target : translate(std::vector{source}, options)[0];
+    return self_attention(model(), source, output, layer, kind, state_->encoder(model(), options));
   }
-  TranslateOptions options = how;
-  options.details = {.attention = true, .layer = layer};
+  TranslateOptions with_attention = options;
+  with_attention.details = {.attention = true, .layer = layer};
   std::optional<SentenceAttention> attention;
   if (!target)
-    translate({source}, options,
+    translate({source}, with_attention,
               [&](const TranslatedLine& line) { attention = line.translations[0].attention; });
   if (attention) return *attention;
   const std::string output = target.value_or("");  // empty for a source without visible characters
-  return *score({&source, 1}, {&output, 1}, options)[0].attention;
+  return *score({&source, 1}, {&output, 1}, with_attention)[0].attention;
 }
 
 }  // namespace sixfold

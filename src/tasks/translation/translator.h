@@ -32,8 +32,8 @@ class SIXFOLD_API Translator final : public Predictor {
   void translate(const std::vector<std::string>& lines, const TranslateOptions& options,
                  const TranslatedLineReceiver& emit) const;
   /// The same for a stream of lines. At most 4,096 lines are read ahead of the lines emitted. An exception of
-  /// `next` is rethrown when all lines before it have been emitted. The translation of a line depends on
-  /// nothing else: neither on other lines, nor on batches, nor on the number of threads.
+  /// `next` is rethrown when all lines before it have been emitted. The translation of a line does not depend
+  /// on other lines, on batches or on the number of threads.
   void translate(const LineSource& next, const TranslateOptions& options,
                  const TranslatedLineReceiver& emit) const;
 
@@ -45,20 +45,21 @@ class SIXFOLD_API Translator final : public Predictor {
   /// Returns the attention weights of a layer (negative: counted from the last) for `source` and `target`, by
   /// default the model's translation. A row of cross-attention belongs to one target token and holds the
   /// weights used to predict it. For self-attention both sides are the tokens that the encoder reads, or those
-  /// that the decoder reads, start token included. `how`: the languages, and how the model translates; its
-  /// details don't count. Throws an input error if there is no such layer.
+  /// that the decoder reads, start token included. Of the options, `details` are
+  /// ignored. Throws an input error if there is no such layer.
   SentenceAttention attention(const std::string& source, std::optional<std::string> target = {}, int layer = -1,
                               AttentionKind kind = AttentionKind::cross,
-                              const TranslateOptions& how = {}) const;
+                              const TranslateOptions& options = {}) const;
 
-  /// The codes of the languages that the model reads and writes, of which each call chooses two
-  /// (`TranslateOptions::source_language`), in ascending order; none if it does not choose them by tokens.
+  /// The codes of the languages of a multilingual model that selects its languages by tokens, in ascending
+  /// order. Each call chooses two of them (`TranslateOptions::source_language` and `target_language`). Empty
+  /// for other models.
   std::vector<std::string> languages() const;
 
-  /// Returns a word that takes the place of what is kept within texts of documents: translations mostly repeat
-  /// it as it is. Empty if none was found. Found by translating (tasks/translation/placeholder.h) when it is
-  /// asked for the first time; of the options, those of the language, the shortlist, the caller and `cancel`
-  /// count.
+  /// Returns a placeholder for the parts of a document's text that must not be translated: a word that the
+  /// model usually copies unchanged. Empty if there is none. The first call finds it by translating
+  /// (tasks/translation/placeholder.h). Of the options, only the languages, `shortlist`, `caller` and `cancel`
+  /// are used.
   std::string placeholder(const TranslateOptions& options = {}) const;
 
  private:

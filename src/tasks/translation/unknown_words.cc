@@ -16,11 +16,11 @@
 namespace sixfold {
 namespace {
 
-/// Stands for an unknown token in a text: one of the characters that no text may have.
+/// Stands for an unknown token in a text: a Unicode noncharacter, which does not occur in text.
 constexpr std::string_view unknown_mark = "\uFDD0";
-constexpr size_t longest_word = 1024;  // bytes of a word of the source that is written
+constexpr size_t max_word_bytes = 1024;  // of a source word in a translation
 
-/// The character of well-formed text after a place, which is moved over it; likewise before a place.
+/// The character of well-formed text that begins at `place`, or that ends there. Moves `place` over it.
 UChar32 next_of(std::string_view text, size_t& place) {
   UChar32 c = -1;
   U8_NEXT(text.data(), place, text.size(), c);
@@ -34,17 +34,17 @@ UChar32 last_of(std::string_view text, size_t& place) {
   return c;
 }
 
-/// The part of a text without characters of a kind at its ends.
-template <class IsOfKind>
-TextRange stripped(std::string_view text, TextRange part, const IsOfKind& is_of_kind) {
-  for (size_t next = part.begin; part.begin < part.end && is_of_kind(next_of(text, next)); part.begin = next) {
+/// A part of a text, without the characters at its ends that satisfy a condition.
+template <class Condition>
+TextRange stripped(std::string_view text, TextRange part, const Condition& is_stripped) {
+  for (size_t next = part.begin; part.begin < part.end && is_stripped(next_of(text, next)); part.begin = next) {
   }
-  for (size_t last = part.end; part.begin < part.end && is_of_kind(last_of(text, last)); part.end = last) {
+  for (size_t last = part.end; part.begin < part.end && is_stripped(last_of(text, last)); part.end = last) {
   }
   return part;
 }
 
-/// Whether a character is part of a word that no space separates from the next one.
+/// Whether a character belongs to a script that writes words without spaces between them.
 bool is_unspaced(UChar32 c) {
   return (u_isalnum(c) || (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0) && !is_within_words(static_cast<char32_t>(c));
 }
@@ -54,7 +54,7 @@ bool ends_word(UChar32 before, UChar32 after) {
   return u_isUWhiteSpace(before) || u_isUWhiteSpace(after) || is_unspaced(before) || is_unspaced(after);
 }
 
-/// The words of well-formed text. All words of it are found in time about linear in the text.
+/// The words of well-formed text. Finding all of them takes time about linear in the text.
 class WordsOfText {
  public:
   explicit WordsOfText(std::string text) : text_(std::move(text)), ends_{0} {
@@ -69,7 +69,7 @@ class WordsOfText {
   }
   const std::string& text() const { return text_; }
 
-  /// The word around a part; without a visible character in this part, the word after it.
+  /// The word around a part of the text, or the word after the part if it has no visible character.
   TextRange around(TextRange part) {
     TextRange word = stripped(text_, part, [](UChar32 c) { return u_isUWhiteSpace(c); });
     if (word.begin == word.end && word.end < text_.size()) next_of(text_, word.end);
@@ -84,8 +84,8 @@ class WordsOfText {
 
  private:
   std::string text_;
-  std::vector<size_t> ends_;    // places where a word ends, and those of the text, in ascending order
-  TextRange last_, last_core_;  // the last word, and this without punctuation at its ends
+  std::vector<size_t> ends_;    // offsets of the ends of words, and 0 and the text's size, in ascending order
+  TextRange last_, last_core_;  // the word found last, with and without punctuation at its ends
 };
 
 /// The text of a source and the words that its tokens belong to, which are empty for tokens around the text.
@@ -94,8 +94,8 @@ struct SourceWords {
   std::vector<TextRange> words;
 };
 
-SourceWords words_of(const ModelRuntime& open, const ScoredPair& pair, const PairContext& common) {
-  const Tokenizer& tokenizer = open.source();
+SourceWords words_of(const ModelRuntime& runtime, const ScoredPair& pair, const PairContext& common) {
+  const Tokenizer& tokenizer = runtime.source();
   SourceWords source{.text = tokenizer.join(replace_invalid_utf8(std::string(pair.text))),
                      .words = std::vector<TextRange>(pair.source.size())};
   const size_t end = pair.source.size() - common.suffix, begin = std::min(common.prefix, end);
@@ -103,7 +103,7 @@ SourceWords words_of(const ModelRuntime& open, const ScoredPair& pair, const Pai
   const std::vector<LocatedToken> located = tokenizer.locate(source.text);
   if (std::ranges::equal(located.begin(), located.begin() + std::min(std::ssize(located), std::ssize(tokens)),
                          tokens.begin(), tokens.end(), {}, &LocatedToken::id)) {
-    if (located.size() > tokens.size()) {  // the model reads only the beginning
+    if (located.size() > tokens.size()) {  // the source was cut
       size_t read = tokens.empty() ? 0 : located[tokens.size() - 1].end;
       while (read < source.text.size() && (static_cast<unsigned char>(source.text[read]) & 0xC0) == 0x80)
         ++read;
@@ -114,38 +114,39 @@ SourceWords words_of(const ModelRuntime& open, const ScoredPair& pair, const Pai
       source.words[begin + i] = words.around({located[i].begin, located[i].end});
     return source;
   }
-  // A text that was segmented before.
+  // The text was already segmented into subwords.
   const std::vector<TextRange> ranges = word_ranges(source.text);
-  const std::vector<int> numbers = words_of_tokens(tokenizer, tokens, /*shows_unknown=*/true);
+  const std::vector<int> indices = words_of_tokens(tokenizer, tokens, /*shows_unknown=*/true);
   WordsOfText words(source.text);
   for (size_t i = 0; i < tokens.size(); ++i)
-    if (const int number = numbers[i]; number >= 0 && number < std::ssize(ranges))
+    if (const int number = indices[i]; number >= 0 && number < std::ssize(ranges))
       source.words[begin + i] = words.around(ranges[static_cast<size_t>(number)]);
   return source;
 }
 
-/// The word of the source with the largest sum of weights, of several the first. `weights`: [heads, target
+/// The word of the source with the largest sum of weights, or the first of several. `weights`: [heads, target
 /// tokens, source tokens].
 std::string attended_word(const SourceWords& source, const std::vector<float>& weights, size_t target_tokens,
                           size_t token) {
   const size_t columns = source.words.size();
-  std::vector<double> of_tokens(columns);
+  std::vector<double> token_sums(columns);
   for (size_t row = token; row < weights.size() / columns; row += target_tokens)
-    for (size_t s = 0; s < columns; ++s) of_tokens[s] += double{weights[row * columns + s]};
-  std::map<size_t, double> sums;  // by the place of a word
+    for (size_t s = 0; s < columns; ++s) token_sums[s] += double{weights[row * columns + s]};
+  std::map<size_t, double> sums;  // by the offset of a word
   for (size_t s = 0; s < columns; ++s)
-    if (const TextRange& word = source.words[s]; word.begin < word.end) sums[word.begin] += of_tokens[s];
+    if (const TextRange& word = source.words[s]; word.begin < word.end) sums[word.begin] += token_sums[s];
   const auto best =
       std::ranges::max_element(sums, {}, [](const auto& word_and_sum) { return word_and_sum.second; });
   if (best == sums.end()) return {};
   const TextRange word = *std::ranges::find(source.words, best->first, &TextRange::begin);
-  if (word.end - word.begin <= longest_word) return source.text.substr(word.begin, word.end - word.begin);
-  size_t end = word.begin + longest_word;  // not within a character
+  if (word.end - word.begin <= max_word_bytes) return source.text.substr(word.begin, word.end - word.begin);
+  size_t end = word.begin + max_word_bytes;  // not within a character
   while ((static_cast<unsigned char>(source.text[end]) & 0xC0) == 0x80) --end;
   return source.text.substr(word.begin, end - word.begin);
 }
 
-/// The text of an output with words of the source. Nothing if the text has the mark for another reason.
+/// The text of an output, with unknown words replaced by source words. Nothing if the text itself contains the
+/// mark.
 std::optional<std::string> replaced(const Tokenizer& tokenizer, const ScoredPair& pair,
                                     const SourceWords& source, const std::vector<float>& weights) {
   const std::vector<int32_t>& ids = pair.output.ids;
@@ -159,7 +160,7 @@ std::optional<std::string> replaced(const Tokenizer& tokenizer, const ScoredPair
     if (mark == text.npos) return {};
     const TextRange word = words.around({mark, mark + unknown_mark.size()});
     mark += unknown_mark.size();
-    if (word.begin < done) continue;  // of the word before it
+    if (word.begin < done) continue;  // part of a word that has been replaced
     result += text.substr(done, word.begin - done);
     result += attended_word(source, weights, ids.size() + (pair.ends() ? 1 : 0), token);
     done = word.end;
@@ -170,27 +171,27 @@ std::optional<std::string> replaced(const Tokenizer& tokenizer, const ScoredPair
 
 }  // namespace
 
-void replace_unknown_words(const ModelRuntime& open, const DecodeWorkspace& decoding,
+void replace_unknown_words(const ModelRuntime& runtime, const DecodeWorkspace& decoding,
                            std::span<const ScoredPair> pairs, std::optional<int> layer,
                            const PairContext& common, std::span<Translation> translations) {
-  const Tokenizer& tokenizer = open.target();
+  const Tokenizer& tokenizer = runtime.target();
   if (tokenizer.unk() < 0 || tokenizer.unk() == tokenizer.eos()) return;
   std::vector<ScoredPair> unknown;
-  std::vector<size_t> numbers;
+  std::vector<size_t> indices;
   for (size_t i = 0; i < pairs.size(); ++i)
     if (!pairs[i].source.empty() && std::ranges::count(pairs[i].output.ids, tokenizer.unk()) > 0) {
       unknown.push_back(pairs[i]);
-      numbers.push_back(i);
+      indices.push_back(i);
     }
   if (unknown.empty()) return;
-  const auto weights = cross_attention(open, decoding, unknown, layer);
+  const auto weights = cross_attention(runtime, decoding, unknown, layer);
   std::optional<SourceWords> source;
   for (size_t i = 0; i < unknown.size(); ++i) {
     const bool same = i > 0 && unknown[i].source.data() == unknown[i - 1].source.data() &&
                       unknown[i].text.data() == unknown[i - 1].text.data();
-    if (!same) source = words_of(open, unknown[i], common);
+    if (!same) source = words_of(runtime, unknown[i], common);
     if (const auto text = replaced(tokenizer, unknown[i], *source, weights[i]))
-      translations[numbers[i]].text = *text;
+      translations[indices[i]].text = *text;
   }
 }
 

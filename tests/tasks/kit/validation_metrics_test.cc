@@ -125,7 +125,7 @@ TEST(ValidationMetrics, DoNotFindAnUnknownReferenceEqual) {
   ValidationScores scores(metric_table(), {"exact_match", "bleu"}, {});
   const std::vector<std::string> reference{"one two three four"};
   scores.add("one two three four", reference);
-  scores.add("one two three four", reference, /*known_to_the_letter=*/false);
+  scores.add("one two three four", reference, /*exact_references=*/false);
   const Scores found = scores.scores();
   EXPECT_EQ(found.at("exact_match").value, 50);
   EXPECT_DOUBLE_EQ(found.at("bleu").value, 100);

@@ -11,10 +11,10 @@ namespace sixfold {
 namespace {
 
 /// The mean chrF of a text with all as references, by weights.
-double gain(const LikelyText& of, const std::vector<LikelyText>& texts) {
+double gain(const WeightedText& of, const std::vector<WeightedText>& texts) {
   double sum = 0, weights = 0;
   const Chrf chrf;
-  for (const LikelyText& one : texts) {
+  for (const WeightedText& one : texts) {
     sum += std::exp(one.log_weight) * chrf.score(chrf.statistics(of.text, std::vector{one.text}).amounts);
     weights += std::exp(one.log_weight);
   }
@@ -22,36 +22,36 @@ double gain(const LikelyText& of, const std::vector<LikelyText>& texts) {
 }
 
 TEST(LeastRisk, IsTheHighestExpectedChrf) {
-  const std::vector<LikelyText> texts{{"a dog runs in the park", 0},   {"a man sings", 0},
-                                      {"a dog runs in a park", 0},     {"the dog runs in the park", 0},
-                                      {"a dog runs in the park", 0},   {"", 0},
-                                      {"two dogs run in the park", 0}, {"a man sings", 0}};
-  const std::vector<size_t> order = by_risk(texts);
+  const std::vector<WeightedText> texts{{"a dog runs in the park", 0},   {"a man sings", 0},
+                                        {"a dog runs in a park", 0},     {"the dog runs in the park", 0},
+                                        {"a dog runs in the park", 0},   {"", 0},
+                                        {"two dogs run in the park", 0}, {"a man sings", 0}};
+  const std::vector<size_t> order = order_by_risk(texts);
   ASSERT_EQ(order.size(), texts.size());
   EXPECT_EQ(order[0], 0u);
   EXPECT_EQ(order[1], 4u);  // the same text
   for (size_t i = 1; i < order.size(); ++i)
     EXPECT_GE(gain(texts[order[i - 1]], texts) + 1e-9, gain(texts[order[i]], texts));
-  EXPECT_TRUE(by_risk({}).empty());
+  EXPECT_TRUE(order_by_risk({}).empty());
 }
 
 TEST(LeastRisk, CanBeEnded) {
   int calls = 0;
-  EXPECT_THROW(by_risk(std::vector<LikelyText>{{"a", 0}, {"b", 0}, {"c", 0}},
-                       [&] {
-                         if (++calls == 5) throw Cancelled();
-                       }),
+  EXPECT_THROW(order_by_risk(std::vector<WeightedText>{{"a", 0}, {"b", 0}, {"c", 0}},
+                             [&] {
+                               if (++calls == 5) throw Cancelled();
+                             }),
                Cancelled);
   EXPECT_EQ(calls, 5);
 }
 
 TEST(LeastRisk, LikelierTextsCountMore) {
-  const std::vector<LikelyText> texts{
+  const std::vector<WeightedText> texts{
       {"a dog runs in the park", -1000}, {"a man sings", -990}, {"a dog runs in a park", -1000}};
-  EXPECT_EQ(by_risk(texts)[0], 1u);
-  std::vector<LikelyText> equal = texts;
-  for (LikelyText& one : equal) one.log_weight = -1000;
-  EXPECT_NE(by_risk(equal)[0], 1u);
+  EXPECT_EQ(order_by_risk(texts)[0], 1u);
+  std::vector<WeightedText> equal = texts;
+  for (WeightedText& one : equal) one.log_weight = -1000;
+  EXPECT_NE(order_by_risk(equal)[0], 1u);
 }
 
 }  // namespace

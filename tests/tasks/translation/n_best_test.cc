@@ -14,13 +14,13 @@ TEST(NBestLine, HasTheFieldsOfMoses) {
   EXPECT_EQ(line.text, "Ein Hund .");
   EXPECT_EQ(line.features, "LM0= -1.5 TM= -2");
   EXPECT_EQ(line.score, -3.5);
-  EXPECT_EQ(line.others, "0-0 1-1 ||| more");
+  EXPECT_EQ(line.extra_fields, "0-0 1-1 ||| more");
   EXPECT_EQ(to_text(line), text);
 }
 
 TEST(NBestLine, BarsOfTheTextDoNotSeparate) {
   const std::string written =
-      to_text({.index = 0, .text = "a ||| b", .features = "f= 1", .score = 2, .others = {}});
+      to_text({.index = 0, .text = "a ||| b", .features = "f= 1", .score = 2, .extra_fields = {}});
   EXPECT_EQ(written, "0 ||| a &#124;&#124;&#124; b ||| f= 1 ||| 2.000000");
   EXPECT_EQ(parse_n_best_line(written, "list:1").text, "a ||| b");
 }
@@ -28,7 +28,7 @@ TEST(NBestLine, BarsOfTheTextDoNotSeparate) {
 TEST(NBestLine, TextsAndFeaturesMayBeEmpty) {
   const NBestLine line = parse_n_best_line("0|||||||||-1", "list:1");
   EXPECT_EQ(line.text + line.features, "");
-  EXPECT_FALSE(line.others);
+  EXPECT_FALSE(line.extra_fields);
   EXPECT_EQ(line.score, -1);
 }
 

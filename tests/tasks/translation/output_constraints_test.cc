@@ -144,7 +144,7 @@ TEST_F(OutputConstraintsTest, WhatCannotBeContainedIsTold) {
   const OutputConstraints many{.prefix = "", .phrases = Texts(70, "Haus"), .banned_phrases = {}};
   const OutputConstraints unknown{.prefix = "", .phrases = {"東京", "Haus"}, .banned_phrases = {"大阪"}};
   const auto lines = translate_all(translator, {"A man", "A man", " "}, {many, unknown, unknown});
-  EXPECT_GE(lines[0].translations[0].unmet.size(), 70 - most_phrases);
+  EXPECT_GE(lines[0].translations[0].unmet.size(), 70 - max_phrases);
   EXPECT_EQ(lines[1].translations[0].unmet, Texts{"東京"});
   EXPECT_EQ(lines[2].translations[0].unmet, (Texts{"東京", "Haus"}));
 }
@@ -186,7 +186,7 @@ TEST_F(OutputConstraintsTest, AreRefusedByName) {
   refused({.prefix = "Ein Haus", .phrases = {}, .banned_phrases = {"Haus"}}, "the prefix 'Ein Haus' contains");
   refused({.prefix = "", .phrases = {}, .banned_phrases = Texts(65, "Haus")}, "65 phrases are given");
   std::string many;
-  for (size_t i = 0; i <= most_prefix_tokens; ++i) many += "ä ";
+  for (size_t i = 0; i <= max_prefix_tokens; ++i) many += "ä ";
   refused({.prefix = many, .phrases = {}, .banned_phrases = {}}, "tokens; at most 1024 are allowed");
   const std::string message = error_message(
       [&] { translate_all(translator, {"A man"}, {{.prefix = many, .phrases = {}, .banned_phrases = {}}}); });

@@ -20,7 +20,7 @@ struct ServedEmbedder final : ServedModel {
   Embedder embedder_;
 };
 
-/// The row of the server's table, with the routes of `routes`.
+/// The entry of the task in the server's table of tasks.
 ServedTask served_embedding(std::vector<Route> (*routes)(Service& service));
 
 }  // namespace sixfold::serve

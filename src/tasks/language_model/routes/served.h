@@ -21,7 +21,7 @@ struct ServedLanguageModel final : ServedModel {
   Generator generator_;
 };
 
-/// The row of the server's table, with the routes of `routes`.
+/// The entry of the task in the server's table of tasks.
 ServedTask served_language_model(std::vector<Route> (*routes)(Service& service));
 
 }  // namespace sixfold::serve

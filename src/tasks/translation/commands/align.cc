@@ -25,7 +25,7 @@ struct AlignSettings {
   AlignerOptions options;
 };
 
-/// The links that were made by hand for the first pairs.
+/// Reads the gold alignments, made by hand, of the first pairs.
 std::vector<GoldLinks> read_gold(const std::string& path) {
   std::vector<GoldLinks> gold;
   LineReader reader(readable_path(path));

@@ -3,7 +3,7 @@
 
 namespace sixfold::cli {
 
-/// What the task adds to the program.
+/// The commands that the translation task adds to the program.
 TaskProgram translation_program();
 
 void add_translate(CLI::App& app);

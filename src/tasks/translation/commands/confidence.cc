@@ -42,8 +42,10 @@ void run(const ConfidenceSettings& settings) {
   std::optional<Shortlist> shortlist;
   if (std::filesystem::is_regular_file(shortlist_file))
     shortlist = load_shortlist(shortlist_file, folder.config);
-  SearchOptions how{.rules = folder.config.generation, .shortlist = shortlist ? &*shortlist : nullptr};
-  if (encoder.layout().target_language >= 0) how.rules.forced_first_token = encoder.layout().target_language;
+  SearchOptions search_options{.rules = folder.config.generation,
+                               .shortlist = shortlist ? &*shortlist : nullptr};
+  if (encoder.layout().target_language >= 0)
+    search_options.rules.forced_first_token = encoder.layout().target_language;
   const auto model = load_packed_model(settings.model,
                                        make_backend({.threads = usable_threads(settings.threads, "--threads")}),
                                        WeightType::stored);
@@ -54,7 +56,7 @@ void run(const ConfidenceSettings& settings) {
       },
       [&](size_t line) { return folder.tokenizers.target->join(corpus.text.target[line]); }};
   auto task = settings_of<TranslationSettings>(folder.config);
-  task.confidence = fit_confidence(*model, folder.tokenizers, text, how, &note_interrupts());
+  task.confidence = fit_confidence(*model, folder.tokenizers, text, search_options, &note_interrupts());
   require(!task.confidence.empty(), "{}: no confidence was fitted; give another text", settings.source);
   copy_with_settings(settings.model, write_options(task), settings.output,
                      nlohmann::ordered_json{{"step", "confidence"}, {"lines", text.lines}}.dump());

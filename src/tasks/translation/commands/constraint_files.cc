@@ -9,7 +9,7 @@
 namespace sixfold::cli {
 namespace {
 
-/// The columns of a line that are not empty.
+/// The nonempty columns of a line, which are separated by tabs.
 std::vector<std::string> columns_of(const std::string& line) {
   std::vector<std::string> columns;
   for (size_t begin = 0; begin <= line.size();) {

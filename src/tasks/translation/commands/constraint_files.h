@@ -10,7 +10,8 @@
 
 namespace sixfold::cli {
 
-/// The files that say what translations must begin with, contain and not contain. Empty: none.
+/// The files of constraints: what translations must begin with, must contain and must not contain. An empty
+/// path means that there is no such file.
 struct ConstraintPaths {
   std::string prefixes;     ///< a prefix for each line of the input
   std::string constraints;  ///< phrases for each line, separated by tabs
@@ -18,7 +19,7 @@ struct ConstraintPaths {
   std::string glossary;
   bool allow_endings = false;  ///< the model may add an ending to the last word of a phrase
 
-  /// Whether each line of the input has constraints of its own.
+  /// Whether there are files with a line of constraints for each line of the input.
   bool by_line() const { return !prefixes.empty() || !constraints.empty() || !avoid.empty(); }
   std::vector<std::string> all() const { return {prefixes, constraints, avoid, glossary}; }
 };
@@ -26,16 +27,16 @@ struct ConstraintPaths {
 /// Adds --prefixes, --constraints, --avoid, --glossary and --allow-endings.
 void add_constraint_options(CLI::App& command, ConstraintPaths& paths);
 
-/// Reads the files, those of lines along with the input. For one thread.
+/// Reads the files. Those with a line for each line of the input are read along with it. Not thread-safe.
 class ConstraintFiles {
  public:
-  /// Throws an input error if a file can't be read or the glossary is not one.
+  /// Throws an input error if a file can't be read or the glossary is malformed.
   ConstraintFiles(const ConstraintPaths& paths, InvalidUtf8 invalid);
 
   /// The function for `TranslateOptions::constraints`, empty if there are no files. It must be called for each
-  /// line in order, and throws an input error if a file has no line more.
+  /// line in order, and throws an input error if a file has fewer lines than the input.
   std::function<OutputConstraints(size_t, const std::string&)> constraints();
-  /// Call at the end of the input. Throws an input error if a file has a line more.
+  /// Call at the end of the input. Throws an input error if a file has more lines than the input.
   void finish();
 
  private:

@@ -31,7 +31,7 @@ struct EnumNames<cli::RerankedFormat> {
 namespace cli {
 namespace {
 
-constexpr size_t most_translations_at_once = 2048;
+constexpr size_t max_translations_per_batch = 2048;
 
 struct RerankSettings {
   std::string model, source;
@@ -44,13 +44,13 @@ struct RerankSettings {
   RuntimeOptions runtime;
 };
 
-/// A source line and its translations.
-struct SourceWithList {
+/// A source line and its n-best list.
+struct SourceWithTranslations {
   std::string source;
   std::vector<NBestLine> list;
 };
 
-/// Reads an n-best list beside its source lines.
+/// Reads n-best lists along with the source lines.
 class ListReader {
  public:
   explicit ListReader(const RerankSettings& settings)
@@ -61,18 +61,18 @@ class ListReader {
 
   /// Reads the next source line with its translations. Returns whether there is one. Throws an input error for
   /// lines of the list that are out of order or have no source.
-  bool next(SourceWithList& item) {
+  bool next(SourceWithTranslations& item) {
     item.list.clear();
     if (!next_line(sources_, item.source)) {
-      if (ahead_ || read_ahead())
+      if (next_ || read_ahead())
         throw_input_error("{}: has the number {}, which counts from 0, but {} has {}", list_.place(),
-                          ahead_->index, text_name(source_name_), counted(index_, "line"));
+                          next_->index, text_name(source_name_), counted(index_, "line"));
       return false;
     }
     make_valid(item.source, sources_, invalid_);
-    while ((ahead_ || read_ahead()) && ahead_->index == index_) {
-      item.list.push_back(std::move(*ahead_));
-      ahead_.reset();
+    while ((next_ || read_ahead()) && next_->index == index_) {
+      item.list.push_back(std::move(*next_));
+      next_.reset();
     }
     ++index_;
     return true;
@@ -85,26 +85,26 @@ class ListReader {
       if (!next_line(list_, line)) return false;
       make_valid(line, list_, invalid_);
     } while (invalid_ == InvalidUtf8::skip && line.empty());
-    ahead_ = parse_n_best_line(line, list_.place());
-    require(ahead_->index >= index_, "{}: the number {} comes after {}; the lines of a list are sorted by it",
-            list_.place(), ahead_->index, index_);
+    next_ = parse_n_best_line(line, list_.place());
+    require(next_->index >= index_, "{}: the number {} comes after {}; the lines of a list are sorted by it",
+            list_.place(), next_->index, index_);
     return true;
   }
 
   const std::string source_name_;
   LineReader sources_, list_;
   const InvalidUtf8 invalid_;
-  std::optional<NBestLine> ahead_;
+  std::optional<NBestLine> next_;
   size_t index_ = 0;  // of the next source line
 };
 
-/// Adds the scores of the model to those of the lists, and sorts them. A translation without text is no better
-/// than any with text. Returns the number of translations that have text.
+/// Adds the scores of the model to those of the lists, and sorts the lists. Translations without text come
+/// last. Returns the number of translations that have text.
 size_t score(const Translator& translator, const RerankSettings& settings, const TranslateOptions& options,
-             std::vector<SourceWithList>& items) {
+             std::vector<SourceWithTranslations>& items) {
   std::vector<std::string> sources, translations;
   std::vector<NBestLine*> scored;
-  for (SourceWithList& item : items)
+  for (SourceWithTranslations& item : items)
     for (NBestLine& one : item.list) {
       if (!has_visible_character(item.source) || !has_visible_character(one.text)) continue;
       sources.push_back(item.source);
@@ -117,8 +117,10 @@ size_t score(const Translator& translator, const RerankSettings& settings, const
     scored[i]->features += fmt::format(" {}= {:.6f}", settings.name, scores[i].score);
     scored[i]->score += settings.weight * scores[i].score;
   }
-  const auto worth = [](const NBestLine& one) { return std::pair(has_visible_character(one.text), one.score); };
-  for (SourceWithList& item : items) std::ranges::stable_sort(item.list, std::greater(), worth);
+  const auto sort_key = [](const NBestLine& one) {
+    return std::pair(has_visible_character(one.text), one.score);
+  };
+  for (SourceWithTranslations& item : items) std::ranges::stable_sort(item.list, std::greater(), sort_key);
   return scored.size();
 }
 
@@ -137,10 +139,10 @@ void run(const RerankSettings& settings) {
   options.line_name = "translation with text";
   size_t lines = 0, translations = 0, scored = 0, changed = 0;
   for (bool more = true; more;) {
-    std::vector<SourceWithList> items;
+    std::vector<SourceWithTranslations> items;
     size_t bytes = 0, count = 0;
-    while (count < most_translations_at_once && bytes < max_bytes_at_once) {
-      SourceWithList& item = items.emplace_back();
+    while (count < max_translations_per_batch && bytes < max_bytes_at_once) {
+      SourceWithTranslations& item = items.emplace_back();
       if (more = reader.next(item); !more) {
         items.pop_back();
         break;
@@ -150,7 +152,8 @@ void run(const RerankSettings& settings) {
       count += item.list.size();
     }
     std::vector<std::string> first;
-    for (const SourceWithList& item : items) first.push_back(item.list.empty() ? "" : item.list[0].text);
+    for (const SourceWithTranslations& item : items)
+      first.push_back(item.list.empty() ? "" : item.list[0].text);
     options.first_line = scored + 1;
     scored += score(translator, settings, options, items);
     for (size_t i = 0; i < items.size(); ++i) {

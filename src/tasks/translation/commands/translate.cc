@@ -71,12 +71,13 @@ void check_constraints(const TranslateSettings& settings) {
 }  // namespace
 
 TranslationMeter::TranslationMeter(const std::string& output)
-    : terminal_(::isatty(STDERR_FILENO)), renews_(terminal_ && (output != "-" || !::isatty(STDOUT_FILENO))) {}
+    : terminal_(::isatty(STDERR_FILENO)),
+      updates_line_(terminal_ && (output != "-" || !::isatty(STDOUT_FILENO))) {}
 
 void TranslationMeter::count(double done) {
   ++sentences_;
   const Clock::time_point now = Clock::now();
-  if (!renews_ || now - shown_at_ < std::chrono::milliseconds(500)) return;
+  if (!updates_line_ || now - shown_at_ < std::chrono::milliseconds(500)) return;
   shown_at_ = now;
   const double seconds = seconds_until(now);
   const std::string left =
@@ -85,7 +86,8 @@ void TranslationMeter::count(double done) {
 }
 
 void TranslationMeter::finish() const {
-  if (terminal_) fmt::print(stderr, "{}{}\n", renews_ ? "\r\033[K" : "", text(seconds_until(Clock::now())));
+  if (terminal_)
+    fmt::print(stderr, "{}{}\n", updates_line_ ? "\r\033[K" : "", text(seconds_until(Clock::now())));
 }
 
 std::string TranslationMeter::text(double seconds) const {
@@ -121,14 +123,15 @@ std::vector<std::string> inputs_of(const TranslateSettings& settings) {
   return inputs;
 }
 
-void say_widened(const Translator& translator, const TranslateOptions& options) {
-  const int own = translator.generation().beam_size, width = options.beam_width(own);
-  if (!options.sample && !options.beam_size && width > own)
-    log_info("the search keeps {} hypotheses instead of {}, the beam size of the model, for {} {}", width, own,
-             options.mbr > 0 ? "--mbr" : "--n-best", options.candidates());
+void log_wider_beam(const Translator& translator, const TranslateOptions& options) {
+  const int model_size = translator.generation().beam_size, width = options.beam_width(model_size);
+  if (!options.sample && !options.beam_size && width > model_size)
+    log_info("the search keeps {} hypotheses instead of {}, the beam size of the model, for {} {}", width,
+             model_size, options.mbr > 0 ? "--mbr" : "--n-best", options.candidates());
 }
 
-void choose_search(const TranslateSettings& settings, const Translator& translator, TranslateOptions& options) {
+void set_generation(const TranslateSettings& settings, const Translator& translator,
+                    TranslateOptions& options) {
   options.generation = settings.generation.apply_to(translator.generation());
   if (settings.retry.empty()) return;
   OptionNode given;
@@ -150,7 +153,7 @@ void run_on_document(const TranslateSettings& settings) {
   options.details.layer = settings.writer.details.layer;
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
-  choose_search(settings, translator, options);
+  set_generation(settings, translator, options);
   TranslationCounts counts;
   options.counts = &counts;
   const TextTranslator translate = text_translator(translator, options);
@@ -161,19 +164,19 @@ void run_on_document(const TranslateSettings& settings) {
   warn_of(counts);
 }
 
-/// Translates the lines of the input as they come.
+/// Translates the lines of the input as they become available.
 void run_on_stream(const TranslateSettings& settings) {
   LineReader input(readable_path(settings.paths.input));
   ConstraintFiles constraints(settings.constraints, settings.paths.invalid);
   const Translator translator(settings.model, settings.runtime);
-  say_widened(translator, settings.options);
+  log_wider_beam(translator, settings.options);
   TextOutput output(settings.paths.output, inputs_of(settings));
   TranslationMeter meter(settings.paths.output);
   TranslationWriter writer(settings.writer, settings.options.n_best);
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
   options.constraints = constraints.constraints();
-  choose_search(settings, translator, options);
+  set_generation(settings, translator, options);
   TranslationCounts counts;
   options.counts = &counts;
   std::atomic<double> done = 0;
@@ -201,15 +204,15 @@ void run_on_stream(const TranslateSettings& settings) {
   warn_of(counts);
 }
 
-/// Whether scores count the coverage of the source, as options or the model ask for.
-bool counts_coverage(const TranslateSettings& settings) {
+/// Whether the options or the model set a coverage penalty.
+bool has_coverage_penalty(const TranslateSettings& settings) {
   return settings.generation.has("coverage_penalty") ||
          load_model_config(settings.model).generation.coverage_penalty > 0;
 }
 
 int run(const TranslateSettings& settings, Processes& processes) {
   check(settings.writer, settings.markup != TextKind::plain || settings.options.replace_unknown ||
-                             !settings.writer.details.layer || counts_coverage(settings));
+                             !settings.writer.details.layer || has_coverage_penalty(settings));
   check_markup(settings);
   check_constraints(settings);
   for (const std::string& folder : settings.runtime.ensemble) load_model_config(folder);
@@ -232,7 +235,7 @@ int run(const TranslateSettings& settings, Processes& processes) {
   return 0;
 }
 
-/// The values of all options, which are those that count where none was given.
+/// All options of the command, with their given values or else their defaults.
 std::vector<GivenOption> given_options(CLI::App& command) {
   std::vector<GivenOption> all;
   for (CLI::Option* option : command.get_options()) {
@@ -244,7 +247,7 @@ std::vector<GivenOption> given_options(CLI::App& command) {
       given.values = option->results();
     } else {
       option->capture_default_str();
-      if (const std::string counts = option->get_default_str(); !counts.empty()) given.values = {counts};
+      if (const std::string value = option->get_default_str(); !value.empty()) given.values = {value};
     }
   }
   return all;

@@ -13,15 +13,15 @@
 
 namespace sixfold::cli {
 
-/// An option of the command, as it was given.
+/// An option of the command and its values.
 struct GivenOption {
   std::string name;                 ///< "--beam-size"
-  std::vector<std::string> values;  ///< its default where it was not given, if that is a fixed value
-  bool file = false;                ///< whether its value is the name of a file
-  bool model = false;               ///< or that of a model folder
+  std::vector<std::string> values;  ///< as given, or else the default, if that is a fixed value
+  bool file = false;                ///< whether its values are names of files
+  bool model = false;               ///< whether its values are model folders
 };
 
-/// What `sixfold translate` was asked for.
+/// The arguments of `sixfold translate`.
 struct TranslateSettings {
   std::string model;
   TextPaths paths;
@@ -33,14 +33,14 @@ struct TranslateSettings {
   TextKind markup = TextKind::plain;  ///< lines of text, or a document
   XmlOptions xml;
   bool no_outline_detection = false;
-  std::optional<bool> keep_symbols;  ///< default: unless the model is imported
-  std::string part;                  ///< "3/16"; empty: all
+  std::optional<bool> keep_symbols;  ///< default: true, but false for imported models
+  std::string part;                  ///< such as "3/16"; empty: the whole input
   RuntimeOptions runtime;
   std::vector<GivenOption> given;  ///< all options, for the description of a translation in parts
 };
 
-/// Prints progress to standard error if that is a terminal: a line that is updated, unless translations go to
-/// the terminal too, and one line at the end.
+/// Prints progress to standard error if that is a terminal. One line is updated as the translation goes on,
+/// unless translations are written to the terminal as well. The last line is printed at the end.
 class TranslationMeter {
  public:
   explicit TranslationMeter(const std::string& output);
@@ -56,26 +56,28 @@ class TranslationMeter {
   }
   std::string text(double seconds) const;
 
-  bool terminal_, renews_;
+  bool terminal_, updates_line_;
   int64_t sentences_ = 0;
   Clock::time_point begun_ = Clock::now(), shown_at_ = begun_;
 };
 
-/// Says on standard error that the search is wider than the model's own, if `n_best` asks for that.
-void say_widened(const Translator& translator, const TranslateOptions& options);
+/// Logs that the beam is wider than the model's beam size, if `n_best` or `mbr` require that.
+void log_wider_beam(const Translator& translator, const TranslateOptions& options);
 /// Logs a warning if more than `max_unknown_share` of the tokens are unknown, and one if translations have
 /// faults.
 void warn_of(const TranslationCounts& counts);
 
-/// Completes the options by what the settings change of the model's search. Throws an input error.
-void choose_search(const TranslateSettings& settings, const Translator& translator, TranslateOptions& options);
+/// Sets `options.generation` and `options.retry`: the generation settings of the model with the changes of
+/// `settings`. Throws an input error if a setting is invalid.
+void set_generation(const TranslateSettings& settings, const Translator& translator, TranslateOptions& options);
 
 /// The files that the command reads.
 std::vector<std::string> inputs_of(const TranslateSettings& settings);
 
-/// Collective. Translates the input in chunks, which are kept in the folder OUTPUT.parts until all are there;
-/// then the root joins them. Chunks that are there already are not translated again. With `settings.part` only
-/// those of the part are made, and not joined. Throws an input error for settings that need one process.
+/// Collective. Translates the input in chunks. They are stored in the folder OUTPUT.parts until it has all of
+/// them; then the root process joins them. Chunks that already exist are not translated again. With
+/// `settings.part`, translates only the chunks of this part and does not join them. Throws an input error for
+/// settings that need a single process.
 void translate_in_parts(const TranslateSettings& settings, Processes& processes);
 
 }  // namespace sixfold::cli

@@ -20,7 +20,8 @@
 namespace sixfold::cli {
 namespace {
 
-/// Whether there is a regular file, or none. Also where the system does not tell: who opens it says why.
+/// Whether a path is a regular file or does not exist. Also true if the system reports an error: opening the
+/// file then reports the reason.
 bool may_be_file(const std::filesystem::path& path) {
   std::error_code unknown;
   const std::filesystem::file_status status = std::filesystem::status(path, unknown);
@@ -53,18 +54,20 @@ std::map<std::string, std::string> hashes_of_folder(const std::string& folder) {
   return hashes;
 }
 
-/// Options that change no byte of a translation.
-constexpr std::string_view without_effect[] = {"--help", "--output", "--part", "--batch-tokens", "--threads"};
+/// Options that do not affect the bytes of a translation.
+constexpr std::string_view options_without_effect[] = {"--help", "--output", "--part", "--batch-tokens",
+                                                       "--threads"};
 
-/// Describes what determines the bytes of a translation, as JSON: all options that are not known to have no
-/// effect, so that one which is added is part of it. Of files the contents count and not the names.
+/// Describes everything that determines the bytes of a translation, as JSON: all options except those that are
+/// known to have no effect, so that a new option is included. Files are described by the hash of their
+/// contents, not by their names.
 std::string describe_job(const TranslateSettings& settings) {
   nlohmann::ordered_json job{{"version", SIXFOLD_VERSION},
                              {"processor", make_backend()->name()},
                              {"chunk_lines", TranslationParts::chunk_lines},
                              {"model", hashes_of_folder(settings.model)}};
   for (const GivenOption& option : settings.given) {
-    if (std::ranges::find(without_effect, option.name) != std::end(without_effect)) continue;
+    if (std::ranges::find(options_without_effect, option.name) != std::end(options_without_effect)) continue;
     std::vector<std::string> values = option.values;
     if (option.file)
       for (std::string& value : values) value = hash_of_file(value);
@@ -75,7 +78,7 @@ std::string describe_job(const TranslateSettings& settings) {
   return job.dump(1) + "\n";
 }
 
-/// Translates chunks of the input, and joins them if all are there.
+/// Translates chunks of the input, and joins them when all of them exist.
 class PartsRun {
  public:
   PartsRun(const TranslateSettings& settings, Processes& processes)
@@ -112,7 +115,7 @@ class PartsRun {
     options_.constraints = constraints_.constraints();
     options_.counts = &counts_;
     const StopOnInterrupt interrupt;
-    // The failure of another process ends the work of this one too.
+    // If another process fails, this one stops as well.
     std::stop_source stop;
     const std::stop_callback on_interrupt(interrupt.token(), [&] { stop.request_stop(); });
     const std::stop_callback on_failure(processes_.failure(), [&] { stop.request_stop(); });
@@ -128,7 +131,7 @@ class PartsRun {
   }
 
  private:
-  /// Throws before the work if the output can't be written at its end.
+  /// Throws an input error, lines_before any line is translated, if the output can't be written.
   void check_output() {
     const std::filesystem::path path(settings_.paths.output);
     require(path.has_filename() && may_be_file(path),
@@ -136,41 +139,42 @@ class PartsRun {
     const TextOutput writable(settings_.paths.output, inputs_of(settings_));
   }
 
-  /// Translates those that nobody else takes. Reads the input to its end.
+  /// Translates the chunks of this process. Reads the input to its end.
   void translate_chunks() {
     RuntimeOptions runtime = settings_.runtime;
     if (runtime.threads == 0) runtime.threads = available_threads(processes_);
     const Translator translator(settings_.model, runtime);
-    say_widened(translator, settings_.options);
-    choose_search(settings_, translator, options_);
+    log_wider_beam(translator, settings_.options);
+    set_generation(settings_, translator, options_);
     const PartOfText part = settings_.part.empty() ? PartOfText() : parse_part(settings_.part);
-    int64_t wanted = part.number - 1;
+    int64_t chunk = part.number - 1;
     for (;;) {
-      if (processes_.size() > 1) wanted = processes_.next_ticket();
+      if (processes_.size() > 1) chunk = processes_.next_ticket();
       std::string line;
-      while (input_.line_number() < wanted * TranslationParts::chunk_lines && next_line(input_, line)) {
+      while (input_.line_number() < chunk * TranslationParts::chunk_lines && next_line(input_, line)) {
       }
-      if (input_.line_number() < wanted * TranslationParts::chunk_lines || input_.at_end()) return;
-      if (!parts_.has(wanted)) translate_chunk(translator, wanted);
-      wanted += part.of;
+      if (input_.line_number() < chunk * TranslationParts::chunk_lines || input_.at_end()) return;
+      if (!parts_.has(chunk)) translate_chunk(translator, chunk);
+      chunk += part.of;
     }
   }
 
   void translate_chunk(const Translator& translator, int64_t chunk) {
-    const auto before = static_cast<size_t>(input_.line_number());
+    const auto lines_before = static_cast<size_t>(input_.line_number());
     std::string text;
-    TranslationWriter writer(settings_.writer, settings_.options.n_best, before);
-    options_.first_line = before + 1;
+    TranslationWriter writer(settings_.writer, settings_.options.n_best, lines_before);
+    options_.first_line = lines_before + 1;
     const auto next = [&](std::string& line, bool) {
       check_interrupt();
-      const bool full = input_.line_number() - static_cast<int64_t>(before) == TranslationParts::chunk_lines;
-      if (full || !input_.next(line)) return NextLine::end;
+      const bool chunk_full =
+          input_.line_number() - static_cast<int64_t>(lines_before) == TranslationParts::chunk_lines;
+      if (chunk_full || !input_.next(line)) return NextLine::end;
       make_valid(line, input_, settings_.paths.invalid);
       return NextLine::line;
     };
     translator.translate(next, options_, [&](const TranslatedLine& line) {
       check_interrupt();
-      warn_of_unmet(line.translations.front(), fmt::format("line {}", before + line.index + 1));
+      warn_of_unmet(line.translations.front(), fmt::format("line {}", lines_before + line.index + 1));
       text += writer.line(line);
       if (processes_.is_root()) meter_.count(input_.fraction_read());
     });

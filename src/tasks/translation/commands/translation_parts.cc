@@ -27,15 +27,15 @@ bool is_chunk_name(std::string_view name) {
          name.find_first_not_of("0123456789", 6) == std::string_view::npos;
 }
 
-bool is_own_file(std::string_view name) {
+bool is_known_file(std::string_view name) {
   std::string base(name);
   while (const auto temporary = parse_temporary_name(base)) base = temporary->name;
   return base == job_file || is_chunk_name(base);
 }
 
-bool has_only_own_files(const fs::path& folder) {
+bool has_only_known_files(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder))
-    if (!is_own_file(entry.path().filename().string())) return false;
+    if (!is_known_file(entry.path().filename().string())) return false;
   return true;
 }
 
@@ -45,24 +45,25 @@ bool has_chunks(const fs::path& folder) {
   return false;
 }
 
-/// What ends the file of a chunk.
+/// The last line of the file of a chunk.
 std::string last_line(const std::string& text) { return "hash of this chunk: " + hash_hex(text) + "\n"; }
 
-/// Writes a file unless there is one, also if several processes do so at once, on any host.
-void write_first(const std::string& path, const std::string& text) {
+/// Writes a file unless it exists. Several processes, on any hosts, may do so at the same time: one file
+/// remains.
+void write_if_absent(const std::string& path, const std::string& text) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  const std::string own = fmt::format("{}.tmp-{}-{}", path, ::getpid(), now.count() % 1'000'000'000);
-  write_file_atomically(own, text);
-  const bool linked = ::link(own.c_str(), path.c_str()) == 0 || errno == EEXIST;
+  const std::string temporary = fmt::format("{}.tmp-{}-{}", path, ::getpid(), now.count() % 1'000'000'000);
+  write_file_atomically(temporary, text);
+  const bool linked = ::link(temporary.c_str(), path.c_str()) == 0 || errno == EEXIST;
   std::error_code failure;
   if (linked)
-    fs::remove(own, failure);
+    fs::remove(temporary, failure);
   else
-    fs::rename(own, path, failure);  // a file system without links
+    fs::rename(temporary, path, failure);  // a file system without links
   if (failure) throw_environment_error("{}: can't write: {}", path, failure.message());
 }
 
-/// "model (a, it was b)"
+/// Lists the values that differ: "model (a, and was b)".
 std::string differences(const nlohmann::json& now, const nlohmann::json& before) {
   std::string text;
   for (const auto& [key, value] : now.items())
@@ -96,18 +97,18 @@ void TranslationParts::open(const std::string& job) const {
   require_outside_runs(folder_);
   std::error_code failure;
   if (fs::exists(folder_, failure))
-    require(fs::is_directory(folder_, failure) && has_only_own_files(folder_),
+    require(fs::is_directory(folder_, failure) && has_only_known_files(folder_),
             "{}: the parts of the translation are to be put there, but it holds something else; give another "
             "--output",
             folder_);
   fs::create_directory(folder_, failure);
   if (failure) throw_environment_error("{}: can't create the folder: {}", folder_, failure.message());
   const std::string path = (fs::path(folder_) / job_file).string();
-  const bool begun = has_chunks(folder_);  // looked for first: another process writes its chunks after the file
+  const bool begun = has_chunks(folder_);  // checked first: other processes write the job file before chunks
   if (!exist()) {
     require(!begun, "{} holds chunks, but no {}, which says of what; remove it to begin again", folder_,
             job_file);
-    write_first(path, job);
+    write_if_absent(path, job);
   }
   const auto before = nlohmann::json::parse(read_regular_file(path), nullptr, /*allow_exceptions=*/false);
   const auto now = nlohmann::json::parse(job);
@@ -157,8 +158,8 @@ void TranslationParts::read(int64_t chunks, const std::function<void(const std::
 }
 
 void TranslationParts::remove() const {
-  remove_known_files(folder_, [](std::string_view name) { return is_own_file(name) && name != job_file; });
-  remove_known_files(folder_, is_own_file);
+  remove_known_files(folder_, [](std::string_view name) { return is_known_file(name) && name != job_file; });
+  remove_known_files(folder_, is_known_file);
 }
 
 }  // namespace sixfold::cli

@@ -34,10 +34,10 @@ std::string n_best_line(size_t index, const Translation& translation, const Extr
        .text = translation.text,
        .features = fmt::format("logprob= {:.6f}", translation.log_probability),
        .score = translation.score,
-       .others = details.alignment ? std::optional(to_pharaoh(translation.alignment)) : std::nullopt});
+       .extra_fields = details.alignment ? std::optional(to_pharaoh(translation.alignment)) : std::nullopt});
 }
 
-/// The optional columns.
+/// The optional columns of a line of TSV.
 std::string detail_columns(const Translation& translation, const ExtraOutputs& details) {
   std::string text;
   if (details.tokens) {
@@ -100,9 +100,9 @@ std::string object_text(OutputFormat format, bool first, const ordered_json& obj
   return (first ? "[\n" : ",\n") + dump(object);
 }
 
-std::string end_of_objects(OutputFormat format, bool none) {
+std::string end_of_objects(OutputFormat format, bool empty) {
   if (format != OutputFormat::json) return "";
-  return none ? "[]\n" : "\n]\n";
+  return empty ? "[]\n" : "\n]\n";
 }
 
 std::string line_of(std::string text) { return one_line(std::move(text)) + '\n'; }
@@ -127,11 +127,11 @@ void add_scoring_options(CLI::App& command, TranslateOptions& options) {
 
 void check(const WriterOptions& options, bool uses_layer) {
   const bool json = options.format == OutputFormat::json || options.format == OutputFormat::jsonl;
-  const bool bare = options.format == OutputFormat::text || options.format == OutputFormat::moses;
+  const bool text_only = options.format == OutputFormat::text || options.format == OutputFormat::moses;
   const std::string_view format = options.format == OutputFormat::text ? "text" : "moses";
-  require(!options.details.tokens || !bare,
+  require(!options.details.tokens || !text_only,
           "--token-scores: --format {} can't contain them; choose --format tsv, json or jsonl", format);
-  require(!options.details.confidence || !bare,
+  require(!options.details.confidence || !text_only,
           "--confidence: --format {} can't contain it; choose --format tsv, json or jsonl", format);
   require(!options.details.attention || json,
           "--attention: only --format json and jsonl can contain attention weights; choose one of them");

@@ -28,26 +28,26 @@ struct WriterOptions {
   ExtraOutputs details;
 };
 
-/// The flags of the languages of a call.
+/// The command-line flags of the language options.
 inline const std::vector<std::pair<std::string_view, std::string>> language_flags{
     {"source_language", "--source-language,--from"}, {"target_language", "--target-language,--to"}};
 
 /// Adds --format, --token-scores, --alignments, --confidence, --attention and --layer.
 void add_writer_options(CLI::App& command, WriterOptions& options);
-/// Adds --batch-tokens, --max-source-length, --source-language and --target-language, by which given
-/// translations are scored.
+/// Adds the options for scoring given translations: --batch-tokens, --max-source-length, --source-language and
+/// --target-language.
 void add_scoring_options(CLI::App& command, TranslateOptions& options);
-/// Throws an input error if the format can't contain a requested part. `uses_layer`: whether alignments matter
-/// besides, as for a document, whose tags are placed by them.
+/// Throws an input error if the format can't contain a requested part. `uses_layer`: whether
+/// alignments are used for something else, such as to place the tags of a document.
 void check(const WriterOptions& options, bool uses_layer = false);
 
-/// Gives lines with their translations one of these formats:
+/// Formats lines and their translations:
 ///   text   each translation; with alignments, followed by " ||| 0-0 1-2"
 ///   tsv    line number, rank, score, text; with token scores a column of token:score, with alignments and
 ///          confidence one more for each
 ///   json   an array of the objects of jsonl
-///   moses  line number from 0 ||| text ||| logprob= log-probability ||| score, and more bars with alignments
-///   jsonl  {"line": 1, "source": ..., "translations": [{"text", "score", "log_probability", ...}]}
+///   moses  line number from 0 ||| text ||| logprob= log-probability ||| score, then ||| alignments if
+///   requested jsonl  {"line": 1, "source": ..., "translations": [{"text", "score", "log_probability", ...}]}
 class TranslationWriter {
  public:
   /// In the text format each input line gives `n_best` lines; the last ones are empty if there are fewer
@@ -55,9 +55,9 @@ class TranslationWriter {
   TranslationWriter(const WriterOptions& options, int n_best, size_t lines_before = 0)
       : options_(options), n_best_(static_cast<size_t>(n_best)), lines_before_(lines_before) {}
 
-  /// Returns what a line adds to the output.
+  /// Returns the output for a line.
   std::string line(const TranslatedLine& line);
-  /// Returns what the output ends with, behind all lines.
+  /// Returns the end of the output, after all lines.
   std::string end() const;
 
  private:

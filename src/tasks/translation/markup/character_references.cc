@@ -16,7 +16,7 @@ constexpr std::string_view replacement_character = "\uFFFD";
 
 bool may_continue(char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c == '#'; }
 
-/// Lets gumbo read it as the text of a title, in which there are references but no tags.
+/// Decodes a reference by gumbo, as the content of a title, which may contain references but no tags.
 std::string decode_html(std::string_view reference) {
   GumboOptions options = kGumboDefaultOptions;
   options.max_errors = 0;
@@ -33,7 +33,7 @@ std::string decode_html(std::string_view reference) {
   return text;
 }
 
-/// Whether XML 1.0 allows it (section 2.2).
+/// Whether XML 1.0 allows a character (section 2.2).
 bool is_xml_character(uint32_t c) {
   return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c < 0xD800) || (c >= 0xE000 && c < 0xFFFE) ||
          (c >= 0x10000 && c <= 0x10FFFF);
@@ -70,10 +70,10 @@ const std::string& CharacterReferences::decode(std::string_view reference) {
   if (language_ == MarkupLanguage::plain ||
       (language_ == MarkupLanguage::markdown && !reference.ends_with(';')))
     return plain_ = reference;
-  constexpr size_t most_kept = 4096;  // a document may have millions, all different
+  constexpr size_t max_cached = 4096;  // a document may have millions of different references
   const std::string key(reference);
   if (const auto found = decoded_.find(key); found != decoded_.end()) return found->second;
-  if (decoded_.size() >= most_kept) decoded_.clear();
+  if (decoded_.size() >= max_cached) decoded_.clear();
   return decoded_[key] = language_ == MarkupLanguage::xml || language_ == MarkupLanguage::xliff
                              ? decode_xml(reference)
                              : decode_html(reference);
@@ -124,17 +124,18 @@ std::string escape_markup(std::string_view text) {
 
 std::string escape_markdown(std::string_view text, char before) {
   const auto is_alphanumeric = [](char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c < 0; };
-  const bool begins = before == '\n';
-  const size_t number = begins ? std::min(text.find_first_not_of("0123456789"), text.size()) : 0;
+  const bool at_line_begin = before == '\n';
+  const size_t number_size = at_line_begin ? std::min(text.find_first_not_of("0123456789"), text.size()) : 0;
   std::string result;
   for (size_t i = 0; i < text.size(); before = text[i++]) {
     const char c = text[i], after = i + 1 < text.size() ? text[i + 1] : ' ';
-    const bool escaped = std::string_view("\\*`[]<|~").find(c) != std::string_view::npos ||
-                         (c == '_' && !(is_alphanumeric(before) && is_alphanumeric(after))) ||
-                         (c == '&' && (is_ascii_letter(after) || after == '#')) ||
-                         (c == '#' && !is_alphanumeric(before)) || ((c == '(' || c == ':') && before == ']') ||
-                         (begins && i == 0 && std::string_view(">+-=").find(c) != std::string_view::npos) ||
-                         (number > 0 && i == number && (c == '.' || c == ')'));
+    const bool escaped =
+        std::string_view("\\*`[]<|~").find(c) != std::string_view::npos ||
+        (c == '_' && !(is_alphanumeric(before) && is_alphanumeric(after))) ||
+        (c == '&' && (is_ascii_letter(after) || after == '#')) || (c == '#' && !is_alphanumeric(before)) ||
+        ((c == '(' || c == ':') && before == ']') ||
+        (at_line_begin && i == 0 && std::string_view(">+-=").find(c) != std::string_view::npos) ||
+        (number_size > 0 && i == number_size && (c == '.' || c == ')'));
     if (escaped) result += '\\';
     result += c;
   }

@@ -5,14 +5,14 @@
 
 namespace sixfold {
 
-/// A plain document has no references: its text is what is written. Cues, those of WebVTT, have those of HTML,
-/// and XLIFF has those of XML. Markdown has those of HTML that end in ";", and backslashes before signs.
+/// The syntax of character references. A plain document has none. The cues of WebVTT have the references of
+/// HTML, and XLIFF those of XML. Markdown has those of HTML that end in ";", and backslash escapes.
 enum class MarkupLanguage { html, xml, plain, cues, xliff, markdown };
 
-/// Decodes the character references of text: &amp; &#233; &nbsp; and so on. For one thread at a time.
+/// Decodes the character references of text: &amp; &#233; &nbsp; and so on. Not thread-safe.
 ///
-/// For HTML the names and the rules are those of the HTML standard (13.2.5.72 ff.), which gumbo knows. For XML
-/// they are numbers and the five names that need no declaration.
+/// For HTML, gumbo implements the names and the rules of the HTML standard (13.2.5.72 ff.). For XML, there are
+/// numeric references and the five predefined entities.
 class CharacterReferences {
  public:
   explicit CharacterReferences(MarkupLanguage language) : language_(language) {}
@@ -21,7 +21,8 @@ class CharacterReferences {
   /// letters, digits and "#", and ";" if it follows.
   static size_t length(std::string_view text);
 
-  /// Decodes what `length` found. A part that is not a reference is returned as it is: "&notit;" is "¬it;".
+  /// Decodes the bytes that `length` found. Bytes that are no part of a reference stay unchanged: "&notit;"
+  /// becomes "¬it;".
   const std::string& decode(std::string_view reference);
 
   /// Decodes text of any length.
@@ -29,16 +30,16 @@ class CharacterReferences {
 
  private:
   MarkupLanguage language_;
-  std::string plain_;                                     // what was decoded last, of a plain document
-  std::unordered_map<std::string, std::string> decoded_;  // references that were decoded before
+  std::string plain_;                                     // the result of `decode` for a plain document
+  std::unordered_map<std::string, std::string> decoded_;  // cached results of `decode`
 };
 
-/// Text for a document, HTML or XML: `&`, `<` and `>` become references. What neither may contain, control
-/// characters and bytes that are not valid UTF-8, is replaced by U+FFFD.
+/// Escapes text for HTML or XML: `&`, `<` and `>` become references. Control characters and bytes that are not
+/// valid UTF-8, which neither may contain, are replaced by U+FFFD.
 std::string escape_markup(std::string_view text);
 
-/// Text for Markdown: a backslash stands before each sign that would be a mark there. `before` is the character
-/// before the text, or a line end.
+/// Escapes text for Markdown, with a backslash before each character that would be markup. `before`: the
+/// character before the text, or a line end.
 std::string escape_markdown(std::string_view text, char before);
 
 }  // namespace sixfold

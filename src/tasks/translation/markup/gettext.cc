@@ -19,13 +19,13 @@ std::string translate_message(const std::string& text, const TextTranslator& tra
   return translate_pieces(source, pieces.take(), MarkupLanguage::plain, translate);
 }
 
-/// The text that form `number` of the translations of a message translates.
+/// The source text of plural form `number` of a message.
 const std::string& source_of(const PoMessage& message, size_t number) {
   if (message.plural.empty()) return message.id.text;
   return number > 0 || message.translations.size() == 1 ? message.plural : message.id.text;
 }
 
-/// Calls `use` with each string that needs a translation, and the text that it translates.
+/// Calls `use` with each string that needs a translation, and its source text.
 template <class Use>
 void for_each_missing(const std::vector<PoMessage>& messages, const Use& use) {
   for (const PoMessage& message : messages) {
@@ -42,11 +42,11 @@ std::string translate_po(std::string_view po, const TextTranslator& translate, c
   require_text(source);
   const std::vector<PoMessage> messages = read_po(source);
   std::vector<std::string> texts;
-  TextTranslator collect = [&](const std::vector<std::string>& some) {
-    texts.insert(texts.end(), some.begin(), some.end());
-    std::vector<TranslatedText> same;
-    for (const std::string& text : some) same.push_back({text});
-    return same;
+  TextTranslator collect = [&](const std::vector<std::string>& batch) {
+    texts.insert(texts.end(), batch.begin(), batch.end());
+    std::vector<TranslatedText> unchanged;
+    for (const std::string& text : batch) unchanged.push_back({text});
+    return unchanged;
   };
   collect.placeholder = translate.placeholder;
   for_each_missing(messages,
@@ -57,9 +57,9 @@ std::string translate_po(std::string_view po, const TextTranslator& translate, c
           "{}: {} texts were to be translated, but there are {} translations", name, texts.size(),
           translations.size());
   auto next = translations.begin();
-  TextTranslator replay = [&](const std::vector<std::string>& some) {
+  TextTranslator replay = [&](const std::vector<std::string>& batch) {
     const auto begin = next;
-    next += std::ssize(some);
+    next += std::ssize(batch);
     return std::vector<TranslatedText>(begin, next);
   };
   replay.placeholder = translate.placeholder;

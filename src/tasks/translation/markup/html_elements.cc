@@ -81,8 +81,7 @@ constexpr std::string_view tables[] = {"html", "table", "template"};
 constexpr std::string_view cell_ends[] = {"html", "table", "template", "tr"};
 constexpr std::string_view selects[] = {"datalist", "select", "template"};
 constexpr std::string_view rubies[] = {"ruby"};
-// An item of a list is looked for up to the nearest block element that is neither of these three: address, div,
-// p.
+// The search for an open list item ends at the nearest block element other than address, div and p.
 constexpr std::string_view item_limits[] = {
     "applet",  "article", "aside",   "blockquote", "body",       "caption",  "center", "dd",   "details",
     "dir",     "dl",      "dt",      "fieldset",   "figcaption", "figure",   "footer", "form", "header",

@@ -15,18 +15,18 @@ struct OpenElement {
   bool translated = true;
   bool keeps_space = false;
   bool foreign = false;          // SVG or MathML
-  bool foreign_content = false;  // what is in it, too
-  bool is_inline = false;        // its tags are pieces within a text
+  bool foreign_content = false;  // its content is SVG or MathML as well
+  bool is_inline = false;        // its tags are within a text
   size_t piece = Piece::none;    // the index of its start tag
-  size_t joined = Piece::none;   // the index of its first piece if it is to become a single one
+  size_t joined = Piece::none;   // the index of its first piece, if its pieces are to be joined
 
   bool limits_scope() const { return (traits & html_scope) != 0 || (foreign && !foreign_content); }
 };
 
-/// Follows a document in the order of its bytes, with a stack of open elements: what a browser does with one is
-/// in the rules of the HTML standard (13.2.6) for its start tag, its end tag and what may be left out. The tree
-/// that these rules build is not built here, since its order need not be that of the document: tables and
-/// elements whose tags cross move or repeat what they contain.
+/// Reads a document in the order of its bytes, with a stack of open elements. The elements begin and end by the
+/// rules of the HTML standard (13.2.6) for start tags, end tags and omitted tags. The tree of the standard is
+/// not built, since its order may differ from that of the document: content of tables, and of elements whose
+/// tags cross, is moved or repeated.
 class HtmlReader {
  public:
   explicit HtmlReader(const MarkupSource& source)
@@ -56,7 +56,7 @@ class HtmlReader {
  private:
   bool translated() const { return stack_.empty() || stack_.back().translated; }
 
-  /// Adds the token, as a boundary where nothing is translated.
+  /// Adds the token as a piece of this kind, or as a boundary if its element is not translated.
   size_t add(PieceKind kind) {
     return pieces_.add(translated() ? kind : PieceKind::boundary, token_.begin, token_.end);
   }
@@ -76,7 +76,7 @@ class HtmlReader {
     while (stack_.size() > depth) pop();
   }
 
-  /// Ends a link that is open where another begins. What has been opened within it stays open.
+  /// Ends an open link where another one begins. Elements that were opened within it stay open.
   void end_link() {
     for (size_t i = stack_.size(); i-- > 0 && !stack_[i].limits_scope();) {
       if (stack_[i].name != "a") continue;
@@ -86,7 +86,7 @@ class HtmlReader {
     }
   }
 
-  /// Ends the elements whose end tags are left out before this start tag.
+  /// Ends the elements whose end tags are omitted before this start tag.
   void end_implied(uint32_t traits) {
     if (token_.name == "a") end_link();
     if (traits & html_ends_paragraph)
@@ -114,7 +114,8 @@ class HtmlReader {
   }
 
   void start() {
-    if ((token_.name == "html" || token_.name == "body") && is_open(token_.name)) {  // is part of the first one
+    if ((token_.name == "html" || token_.name == "body") &&
+        is_open(token_.name)) {  // the standard merges it with the first one
       pieces_.add(PieceKind::boundary, token_.begin, token_.end);
       return;
     }
@@ -144,17 +145,17 @@ class HtmlReader {
       throw_markup_error(source_, token_.begin,
                          "more than {} elements are nested in each other; close those that are open",
                          max_markup_depth);
-    const bool around = translated(), hidden = (traits & (html_untranslated | html_aside)) != 0;
+    const bool parent_translated = translated(), hidden = (traits & (html_untranslated | html_aside)) != 0;
     const bool empty = !foreign && (traits & html_void) != 0;
     OpenElement element{.name = token_.name, .traits = traits, .foreign = foreign};
-    element.translated = token_.translate.value_or(around && !hidden);
+    element.translated = token_.translate.value_or(parent_translated && !hidden);
     element.keeps_space = (traits & html_keeps_space) != 0 || (!stack_.empty() && stack_.back().keeps_space);
     element.foreign_content = foreign && !is_integration_point(token_.name);
-    element.is_inline = around && element.translated && !empty && !foreign && !hidden &&
+    element.is_inline = parent_translated && element.translated && !empty && !foreign && !hidden &&
                         (traits & html_block) == 0 && inline_depth_ < max_inline_depth;
-    if (around && !element.translated && ((traits & html_aside) != 0 || (traits & html_block) == 0))
+    if (parent_translated && !element.translated && ((traits & html_aside) != 0 || (traits & html_block) == 0))
       element.joined = pieces_.size();
-    const bool mark = around && empty && (traits & html_block) == 0;
+    const bool mark = parent_translated && empty && (traits & html_block) == 0;
     element.piece = pieces_.add(element.is_inline ? PieceKind::open
                                 : mark            ? PieceKind::mark
                                                   : PieceKind::boundary,
@@ -173,7 +174,7 @@ class HtmlReader {
     else if (traits & html_rcdata)
       add_text(begin, tokens_.skip_raw_text(token_.name));
   }
-  /// Text without references is never translated: it is no text that is shown.
+  /// Adds the content of elements without references, which is never translated.
   void add_raw(size_t begin, size_t end) {
     if (begin < end) pieces_.add(PieceKind::boundary, begin, end);
   }
@@ -198,7 +199,7 @@ class HtmlReader {
   }
 
   void end() {
-    if (token_.name == "html" || token_.name == "body") {  // what follows is still part of the body
+    if (token_.name == "html" || token_.name == "body") {  // content after it is still part of the body
       pieces_.add(PieceKind::boundary, token_.begin, token_.end);
       return;
     }
@@ -215,9 +216,9 @@ class HtmlReader {
     end_of_current(whole);
   }
 
-  /// Ends the element that was opened last by its own tag. One that is no part of the text around it becomes a
-  /// mark, which may be moved, and one that stands for words of it becomes a single piece; one that others end
-  /// is not moved, since they would not end it elsewhere. `whole`: all elements in it have been ended.
+  /// Ends the element that was opened last, by its own end tag. An element that is no part of the text around
+  /// it becomes a mark, which may be moved. One that stands for words of that text becomes a single piece, if
+  /// all elements in it were ended by their own end tags (`whole`): otherwise it could not be moved.
   void end_of_current(bool whole = true) {
     const OpenElement& element = stack_.back();
     if (element.joined != Piece::none) {
@@ -229,9 +230,9 @@ class HtmlReader {
     pop();
   }
 
-  /// Ends an inline element. Its end tag is a boundary if it crosses the tags of others. Of these, block
-  /// elements and what is in them remain open, and if there are none those that HTML opens again behind the end
-  /// tag.
+  /// Ends an inline element. If its end tag crosses the tags of other elements, it is a boundary. If there are
+  /// block elements among those, all of them remain open; otherwise only formatting elements do, which HTML
+  /// opens again after the end tag.
   void end_inline(size_t depth) {
     const auto at = stack_.begin() + static_cast<std::ptrdiff_t>(depth), above = at + 1;
     if (above == stack_.end()) {

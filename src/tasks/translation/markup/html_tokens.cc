@@ -11,10 +11,10 @@ constexpr std::string_view html_space = " \t\n\f\r";
 
 bool is_space(char c) { return html_space.find(c) != html_space.npos; }
 
-bool has_class(std::string_view classes, std::string_view wanted) {
+bool has_class(std::string_view classes, std::string_view name) {
   while (!classes.empty()) {
     const size_t size = std::min(classes.find_first_of(html_space), classes.size());
-    if (classes.substr(0, size) == wanted) return true;
+    if (classes.substr(0, size) == name) return true;
     classes.remove_prefix(std::min(size + 1, classes.size()));
   }
   return false;
@@ -22,7 +22,7 @@ bool has_class(std::string_view classes, std::string_view wanted) {
 
 }  // namespace
 
-/// Whether there is this name, in lower case, and then the end of a tag's name.
+/// Whether this tag name, in lower case, is at a position and ends there.
 bool HtmlTokenizer::at_name(size_t position, std::string_view name) const {
   if (html_.size() - position <= name.size()) return false;
   for (size_t i = 0; i < name.size(); ++i)
@@ -31,13 +31,13 @@ bool HtmlTokenizer::at_name(size_t position, std::string_view name) const {
   return is_space(next) || next == '/' || next == '>';
 }
 
-/// The position behind the next `end`, or the end of the document.
+/// The position after the next `end`, or the end of the document.
 size_t HtmlTokenizer::past(size_t position, std::string_view end) const {
   const size_t found = html_.find(end, position);
   return found == html_.npos ? html_.size() : found + end.size();
 }
 
-/// The position behind a comment. `begin` is behind "<!--".
+/// The position after a comment. `begin` is after "<!--".
 size_t HtmlTokenizer::past_comment(size_t begin) const {
   if (at(begin, ">")) return begin + 1;
   if (at(begin, "->")) return begin + 2;
@@ -70,7 +70,7 @@ bool HtmlTokenizer::next(HtmlToken& token, bool foreign) {
   return true;
 }
 
-/// Reads what begins with '<' and is not text.
+/// Reads a token that begins with '<' and is not text.
 void HtmlTokenizer::read_markup(HtmlToken& token, bool foreign) {
   token.kind = HtmlToken::Kind::other;
   const size_t begin = position_;
@@ -102,7 +102,7 @@ void HtmlTokenizer::read_tag(HtmlToken& token, size_t name) {
   if (!token.translate) token.translate = by_class_;
 }
 
-/// Reads an attribute, if there is one more. Otherwise reads the end of the tag and returns false.
+/// Reads the next attribute of a tag. If there is none, reads the end of the tag and returns false.
 bool HtmlTokenizer::read_attribute(HtmlToken& token, bool& class_seen) {
   bool slash = false;
   while (position_ < html_.size() && (is_space(html_[position_]) || html_[position_] == '/'))
@@ -144,21 +144,21 @@ bool HtmlTokenizer::read_attribute(HtmlToken& token, bool& class_seen) {
   return true;
 }
 
-/// The position of the end tag of a script that begins at `position_`. A script may contain "<!--", and behind
-/// it "<script" with an end tag of its own (13.2.5.17 ff.).
+/// The position of the end tag of a script that begins at `position_`. A script may contain "<!--", and
+/// after it a "<script" with its own end tag (13.2.5.17 ff.).
 size_t HtmlTokenizer::end_of_script() const {
-  bool escaped = false, twice = false;
+  bool escaped = false, double_escaped = false;
   for (size_t i = position_; (i = html_.find_first_of("<-", i)) != html_.npos; ++i) {
     if (at(i, "<!--") && !escaped) {
       escaped = true;
-      i += 1;  // "<!-->" ends it at once
+      i += 1;  // "<!-->" is a whole comment
     } else if (at(i, "-->") && escaped) {
-      escaped = twice = false;
+      escaped = double_escaped = false;
     } else if (at(i, "</") && at_name(i + 2, "script")) {
-      if (!twice) return i;
-      twice = false;
+      if (!double_escaped) return i;
+      double_escaped = false;
     } else if (escaped && html_[i] == '<' && at_name(i + 1, "script")) {
-      twice = true;
+      double_escaped = true;
     }
   }
   return html_.size();

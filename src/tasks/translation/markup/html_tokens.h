@@ -12,25 +12,25 @@ struct HtmlToken {
     text,
     start_tag,
     end_tag,
-    other,  ///< a comment, a doctype, a processing instruction, or a tag that the document ends in
+    other,  ///< a comment, a doctype, a processing instruction, or an incomplete tag at the end
   };
 
   Kind kind = Kind::other;
-  size_t begin = 0, end = 0;  ///< in the document
-  // Of a tag:
+  size_t begin = 0, end = 0;  ///< bytes of the document
+  // The following members describe a tag.
   std::string name;  ///< in lower case
   bool self_closing = false;
-  std::optional<bool> translate;  ///< by translate="yes|no", or else class="notranslate"
+  std::optional<bool> translate;  ///< from translate="yes|no", or else from class="notranslate"
 };
 
-/// Divides HTML into tokens, in its own order. Every byte is part of one token. A document of any bytes is
-/// accepted, in linear time.
+/// Divides HTML into tokens, in the order of the document. Every byte is part of exactly one token. Any bytes
+/// are accepted. Takes linear time.
 class HtmlTokenizer {
  public:
   explicit HtmlTokenizer(std::string_view html) : html_(html) {}
 
-  /// Reads the next token; returns false at the end. `foreign`: whether it lies in SVG or MathML, where there
-  /// are CDATA sections.
+  /// Reads the next token; returns false at the end. `foreign`: whether it is in SVG or MathML, which may
+  /// have CDATA sections.
   bool next(HtmlToken& token, bool foreign);
 
   /// Reads text up to the end tag `name`, or to the end of the document, as the content of elements such as
@@ -52,7 +52,7 @@ class HtmlTokenizer {
 
   std::string_view html_;
   size_t position_ = 0;
-  std::optional<bool> by_class_;  // of the tag that is being read
+  std::optional<bool> by_class_;  // from the class attribute of the current tag
 };
 
 }  // namespace sixfold

@@ -17,21 +17,22 @@ Pieces markdown_pieces(const MarkupSource& source, const MarkdownDocument& docum
   return pieces.take();
 }
 
-/// Whether a text has kept its marks: all but emphases that have no words.
+/// Whether a translated text has the same markup. Emphases without words may be missing.
 bool keeps_marks(const MarkdownLeaf& before, const MarkdownLeaf& after) {
   return before.spans == after.spans && after.stray <= before.stray &&
          std::ranges::includes(before.emphases, after.emphases);
 }
 
-/// Marks the texts that a translation broke: those that lost a mark, or the one of the first block that is
-/// another; if that was marked before, the one in front of it. Returns whether there are any. `rest`: marks all
+/// Finds texts whose translation changed the markup of the document, and sets `kept` for them. If the blocks
+/// differ, this is the text at the first block that differs, or the last text before it that is not kept yet;
+/// otherwise these are the texts that lost markup. Returns whether there are any. `rest`: set `kept` for all
 /// texts from that block on.
-bool keep_what_broke(const MarkdownDocument& before, const MarkdownDocument& after, bool rest,
-                     std::vector<bool>& kept) {
+bool keep_broken_texts(const MarkdownDocument& before, const MarkdownDocument& after, bool rest,
+                       std::vector<bool>& kept) {
   const auto [block, other] = std::ranges::mismatch(before.blocks, after.blocks);
   if (block != before.blocks.end() || other != after.blocks.end()) {
-    const auto place = block - before.blocks.begin();
-    auto leaf = std::min<std::ptrdiff_t>(place, std::ssize(kept) - 1);
+    const auto first_changed = block - before.blocks.begin();
+    auto leaf = std::min<std::ptrdiff_t>(first_changed, std::ssize(kept) - 1);
     while (leaf > 0 && kept[static_cast<size_t>(leaf)]) --leaf;
     if (leaf < 0 || kept[static_cast<size_t>(leaf)] || rest)
       std::fill(kept.begin() + std::max<std::ptrdiff_t>(rest ? leaf : 0, 0), kept.end(), true);
@@ -45,17 +46,17 @@ bool keep_what_broke(const MarkdownDocument& before, const MarkdownDocument& aft
   return any;
 }
 
-/// Throws an input error if very many lines follow each other without an empty one: md4c takes quadratic time
-/// for the lines of a paragraph.
+/// Throws an input error if too many lines follow each other without an empty line: md4c takes time quadratic
+/// in the number of lines of a paragraph.
 void require_empty_lines(const MarkupSource& source) {
-  constexpr int most_lines = 5000;
+  constexpr int max_lines = 5000;
   int lines = 0;
   for (const DocumentLine& line : lines_of(source.bytes)) {
     lines = trim_spaces(source.bytes.substr(line.begin, line.end - line.begin)).empty() ? 0 : lines + 1;
-    if (lines > most_lines)
+    if (lines > max_lines)
       throw_markup_error(source, line.begin,
                          "more than {} lines follow each other without an empty line; add empty lines",
-                         most_lines);
+                         max_lines);
   }
 }
 
@@ -68,7 +69,7 @@ std::string translate_markdown(std::string_view markdown, const TextTranslator& 
   require_empty_lines(source);
   const MarkdownDocument document = read_markdown(markdown);
   std::map<std::string, TranslatedText> known;
-  TextTranslator once = [&](const std::vector<std::string>& texts) {
+  TextTranslator translate_once = [&](const std::vector<std::string>& texts) {
     std::vector<std::string> missing;
     for (const std::string& text : texts)
       if (known.emplace(text, TranslatedText()).second) missing.push_back(text);
@@ -80,21 +81,22 @@ std::string translate_markdown(std::string_view markdown, const TextTranslator& 
       for (size_t i = 0; i < missing.size(); ++i) {
         TranslatedText& result = known[missing[i]] = translations[i];
         result.text = with_single_spaces(replace_nul(std::move(result.text)));
-        if (!has_visible_character(result.text)) result = {missing[i]};  // an empty block would be another one
+        if (!has_visible_character(result.text))
+          result = {missing[i]};  // an empty text would change the blocks
       }
     }
     std::vector<TranslatedText> all;
     for (const std::string& text : texts) all.push_back(known[text]);
     return all;
   };
-  once.placeholder = translate.placeholder;
-  // What a translation has become is read again. A text that has lost a mark keeps its bytes.
+  translate_once.placeholder = translate.placeholder;
+  // The translated document is parsed again. Texts whose markup has changed keep their original bytes.
   std::vector<bool> kept(document.leaves.size());
-  constexpr int most_rounds = 32;  // one is enough where no translation is mistaken for a mark
+  constexpr int max_rounds = 32;  // one round suffices if no translated text is parsed as markup
   for (int round = 0; std::ranges::find(kept, false) != kept.end(); ++round) {
-    std::string output =
-        translate_pieces(source, markdown_pieces(source, document, kept), MarkupLanguage::markdown, once);
-    if (!keep_what_broke(document, read_markdown(output), round >= most_rounds, kept)) return output;
+    std::string output = translate_pieces(source, markdown_pieces(source, document, kept),
+                                          MarkupLanguage::markdown, translate_once);
+    if (!keep_broken_texts(document, read_markdown(output), round >= max_rounds, kept)) return output;
   }
   return std::string(markdown);
 }

@@ -16,20 +16,19 @@ namespace {
 
 using Token = MarkdownToken;
 
-/// The length of what only stands at the beginning: a byte order mark, and front matter between lines of three
-/// signs.
+/// The length of a byte order mark and of front matter, which is enclosed in lines of "---" or "+++".
 size_t front_matter_size(std::string_view bytes) {
   const size_t mark = bytes.starts_with("\uFEFF") ? 3 : 0;
-  for (const std::string_view sign : {"---", "+++"}) {
-    const auto is_sign = [&](size_t begin) {
+  for (const std::string_view delimiter : {"---", "+++"}) {
+    const auto is_delimiter = [&](size_t begin) {
       const size_t end = std::min(bytes.find('\n', begin), bytes.size());
       std::string_view line = bytes.substr(begin, end - begin);
       while (line.ends_with(' ') || line.ends_with('\r')) line.remove_suffix(1);
-      return line == sign;
+      return line == delimiter;
     };
-    if (!is_sign(mark)) continue;
+    if (!is_delimiter(mark)) continue;
     for (size_t at = bytes.find('\n', mark); at != bytes.npos; at = bytes.find('\n', at + 1))
-      if (is_sign(at + 1)) return std::min(bytes.find('\n', at + 1), bytes.size());
+      if (is_delimiter(at + 1)) return std::min(bytes.find('\n', at + 1), bytes.size());
   }
   return mark;
 }
@@ -53,7 +52,7 @@ MarkdownSpan span_of(MD_SPANTYPE type) {
   }
 }
 
-/// md4c's callbacks. They must not throw through it, and so keep the exception.
+/// Reads a document by the callbacks of md4c. Exceptions must not pass through md4c, and are stored instead.
 class MarkdownReader {
  public:
   explicit MarkdownReader(std::string_view bytes) : bytes_(bytes), skipped_(front_matter_size(bytes)) {}
@@ -150,7 +149,7 @@ class MarkdownReader {
     }
   }
 
-  /// Whether a character of text could be a mark of emphasis or code.
+  /// Whether a character of text could be parsed as markup of emphasis or code.
   bool is_stray(size_t i) const {
     const auto is_word = [&](size_t at) {
       return at < bytes_.size() &&
@@ -176,7 +175,7 @@ class MarkdownReader {
   MarkdownDocument document_;
   MarkdownLeaf leaf_;
   std::string blocks_;
-  std::vector<Token> tokens_;  // of the leaf
+  std::vector<Token> tokens_;  // of the current leaf
   EmptyLines empty_lines_{bytes_};
   bool verbatim_ = false;
   std::exception_ptr error_;

@@ -9,8 +9,8 @@ namespace {
 
 using Token = MarkdownToken;
 
-/// Finds the bytes of all tokens of a leaf: md4c tells those of texts, and what lies between them must be the
-/// marks of spans and line ends.
+/// Finds the bytes of all tokens of a leaf. md4c reports only the bytes of texts; the bytes between them must
+/// be the markup of spans and line ends.
 class LeafReader {
  public:
   LeafReader(std::string_view bytes, const std::vector<Token>& tokens, EmptyLines& empty_lines)
@@ -22,21 +22,21 @@ class LeafReader {
       next_texts_[i] = tokens[i].end > 0 ? tokens[i].begin : next_texts_[i + 1];
   }
 
-  /// Returns nothing if it does not understand a mark.
+  /// Returns no parts if some markup is not as expected.
   std::vector<PieceRange> read() {
     find_begin();
-    for (i_ = 0; i_ < tokens_.size() && understood_; ++i_) read_token(tokens_[i_]);
-    if (!understood_ || !open_.empty()) return {};
+    for (i_ = 0; i_ < tokens_.size() && valid_; ++i_) read_token(tokens_[i_]);
+    if (!valid_ || !open_.empty()) return {};
     for (PieceRange& part : parts_)
       if (part.kind == PieceKind::open && part.partner == Piece::none) part.kind = PieceKind::boundary;
     return std::move(parts_);
   }
 
  private:
-  struct Open {
-    size_t part;       ///< its index
-    size_t size;       ///< of the mark that opens it
-    std::string name;  ///< of an element of HTML
+  struct OpenSpan {
+    size_t part;       ///< index of the part that opens it
+    size_t size;       ///< size of that part
+    std::string name;  ///< name of an HTML element
   };
 
   char at(size_t i) const { return i < bytes_.size() ? bytes_[i] : '\0'; }
@@ -44,40 +44,41 @@ class LeafReader {
     return std::min(bytes_.find_first_not_of(c, begin), bytes_.size()) - begin;
   }
 
-  /// The leaf begins with the marks before its first text: they are passed from there to the left. Whether they
-  /// are what they were taken for shows when they are read.
+  /// Sets `at_` to the beginning of the leaf, by moving from its first text to the left over the markup of the
+  /// tokens before it. Whether this is the expected markup is checked when the tokens are read.
   void find_begin() {
     size_t first = 0;
     while (first < tokens_.size() && tokens_[first].end == 0) ++first;
-    if (first == tokens_.size()) return void(understood_ = false);
+    if (first == tokens_.size()) return void(valid_ = false);
     at_ = tokens_[first].begin;
     if (is_escaped(at_)) --at_;
-    while (first-- > 0 && understood_) {
+    while (first-- > 0 && valid_) {
       const Token& token = tokens_[first];
       if (token.kind == Token::Kind::enter)
         at_ -= size_before(token.span, at_);
       else if (token.kind == Token::Kind::leave &&
                (token.span == MarkdownSpan::image || token.span == MarkdownSpan::link))
-        pass_empty(token.span, first);
+        skip_empty_back(token.span, first);
       else if (token.kind == Token::Kind::soft_break || token.kind == Token::Kind::hard_break)
         at_ = bytes_.find_last_not_of(" \t>\r\n\\", at_ - 1) + 1;
       else
-        understood_ = false;
+        valid_ = false;
     }
   }
-  /// Passes an image, or a link, in which there is no text, to the left.
-  void pass_empty(MarkdownSpan span, size_t& token) {
-    if (tokens_[token - 1].kind != Token::Kind::enter) return;  // of what is in a link, that is passed
+  /// Moves to the left over an image or a link without text.
+  void skip_empty_back(MarkdownSpan span, size_t& token) {
+    if (tokens_[token - 1].kind != Token::Kind::enter)
+      return;  // an element within a link, which is skipped as a whole
     const size_t begin = bytes_.rfind(span == MarkdownSpan::image ? "![" : "[", at_ - 1);
-    understood_ = begin != bytes_.npos;
-    if (understood_) at_ = begin, --token;
+    valid_ = begin != bytes_.npos;
+    if (valid_) at_ = begin, --token;
   }
   bool is_escaped(size_t i) const {
     size_t begin = i;
     while (begin > 0 && bytes_[begin - 1] == '\\') --begin;
     return (i - begin) % 2 == 1 && is_ascii_punctuation(at(i));
   }
-  /// The length of the mark of a span that ends at `end`.
+  /// The length of the markup, ending at `end`, that opens a span.
   size_t size_before(MarkdownSpan span, size_t end) const {
     const auto before = [&](size_t n) { return end >= n ? bytes_[end - n] : '\0'; };
     if (span == MarkdownSpan::emphasis) return std::min<size_t>(1, end);
@@ -94,7 +95,7 @@ class LeafReader {
     switch (token.kind) {
       case Token::Kind::text: {
         const bool escape = at_ + 1 == token.begin && at(at_) == '\\';
-        understood_ = at_ == token.begin || escape;
+        valid_ = at_ == token.begin || escape;
         if (!parts_.empty() && parts_.back().kind == PieceKind::text && parts_.back().end == at_)
           parts_.back().end = token.end;
         else
@@ -102,7 +103,7 @@ class LeafReader {
         break;
       }
       case Token::Kind::html:
-        understood_ = at_ == token.begin;
+        valid_ = at_ == token.begin;
         add_html(token.end);
         break;
       case Token::Kind::soft_break:
@@ -120,37 +121,37 @@ class LeafReader {
   }
 
   PieceRange& add(PieceKind kind, size_t end) {
-    understood_ = understood_ && at_ <= end && end <= bytes_.size();
+    valid_ = valid_ && at_ <= end && end <= bytes_.size();
     return parts_.emplace_back(PieceRange{kind, at_, end});
   }
 
-  /// A line end with white space around it and signs of quotations behind it.
+  /// Adds a line end, with white space around it and quotation marks (">") after it.
   void add_line_end(bool hard) {
     size_t end = std::min(bytes_.find_first_not_of(" \t", at_), bytes_.size());
     if (hard && at(end) == '\\') ++end;
     end += at(end) == '\r' ? 1 : 0;
-    understood_ = understood_ && at(end) == '\n';
+    valid_ = valid_ && at(end) == '\n';
     end = std::min(bytes_.find_first_not_of(" \t>", end + 1), bytes_.size());
     add(hard ? PieceKind::boundary : PieceKind::space, end);
     at_ = end;
   }
 
   void enter(MarkdownSpan span) {
-    if (open_.size() >= max_inline_depth) understood_ = false;
+    if (open_.size() >= max_inline_depth) valid_ = false;
     if (span == MarkdownSpan::code || span == MarkdownSpan::image) return add_whole(span);
     size_t size = 0;
     const char c = at(at_);
     if (span == MarkdownSpan::emphasis || span == MarkdownSpan::strong) {
       size = span == MarkdownSpan::emphasis ? 1 : 2;
-      understood_ = understood_ && (c == '*' || c == '_') && run_of(c, at_) >= size;
+      valid_ = valid_ && (c == '*' || c == '_') && run_of(c, at_) >= size;
     } else if (span == MarkdownSpan::deleted) {
       size = std::min<size_t>(run_of('~', at_), 2);
-      understood_ = understood_ && size > 0;
+      valid_ = valid_ && size > 0;
     } else if (span == MarkdownSpan::link) {
       if (c != '[') return add_whole(span);
       size = 1;
     } else {
-      understood_ = false;
+      valid_ = false;
     }
     open_.push_back({parts_.size(), size, ""});
     add(PieceKind::open, at_ + size);
@@ -158,19 +159,18 @@ class LeafReader {
   }
 
   void leave(MarkdownSpan span) {
-    if (open_.empty()) return void(understood_ = false);
-    const Open open = open_.back();
+    if (open_.empty()) return void(valid_ = false);
+    const OpenSpan open = open_.back();
     open_.pop_back();
     while (!html_.empty() && html_.back().size > open_.size()) html_.pop_back();
     const size_t size = span == MarkdownSpan::link ? tail_size(at_) : open.size;
-    understood_ =
-        understood_ && size > 0 && (span == MarkdownSpan::link || at(at_) == bytes_[parts_[open.part].begin]);
+    valid_ = valid_ && size > 0 && (span == MarkdownSpan::link || at(at_) == bytes_[parts_[open.part].begin]);
     add(PieceKind::close, at_ + size).partner = open.part;
     parts_[open.part].partner = parts_.size() - 1;
     at_ += size;
   }
 
-  /// Code, an image, or an address: what is in it is no text.
+  /// Adds code, an image or an autolink as a whole, since it contains no text to translate.
   void add_whole(MarkdownSpan span) {
     size_t inner = at_, last = i_ + 1, depth = 1;
     size_t marks = 0;
@@ -191,14 +191,14 @@ class LeafReader {
     if (span == MarkdownSpan::code) {
       end = std::min(bytes_.find('`', inner), bytes_.size());
       end += run_of('`', end);
-      understood_ = understood_ && marks > 0 && at_ + marks < end && run_of('`', end - marks) == marks;
+      valid_ = valid_ && marks > 0 && at_ + marks < end && run_of('`', end - marks) == marks;
     } else if (span == MarkdownSpan::image) {
-      // Marks within the description lie before its end.
-      const size_t bracket = end_of_bracket(at_ + 1, empty_lines_.behind(inner));
+      // The description may contain markup, but ends after all of it.
+      const size_t bracket = end_of_bracket(at_ + 1, empty_lines_.after(inner));
       end = bracket + tail_size(bracket);
-      understood_ = understood_ && bytes_.substr(at_, 2) == "![" && bracket >= inner && end > bracket;
+      valid_ = valid_ && bytes_.substr(at_, 2) == "![" && bracket >= inner && end > bracket;
     } else if (at(at_) == '<') {
-      understood_ = understood_ && at(end) == '>';
+      valid_ = valid_ && at(end) == '>';
       ++end;
     }
     add(span == MarkdownSpan::code ? PieceKind::boundary : PieceKind::mark, end).stands_for_words =
@@ -206,7 +206,7 @@ class LeafReader {
     at_ = end;
   }
 
-  /// The "]" that belongs to the "[" at `i`; `limit` if there is none before it.
+  /// The position of the "]" that matches the "[" at `i`; `limit` if there is none before it.
   size_t end_of_bracket(size_t i, size_t limit) const {
     for (int depth = 0; i < limit; ++i) {
       if (bytes_[i] == '\\') {
@@ -220,12 +220,12 @@ class LeafReader {
     return limit;
   }
 
-  /// The length of what ends a link or an image, from its "]": with a target, a name, or neither. It does not
-  /// reach beyond the next text.
+  /// The length of the end of a link or an image, from its "]" on, with a target or a reference if there is
+  /// one. It ends before the next text.
   size_t tail_size(size_t begin) {
     if (at(begin) != ']') return 0;
     const size_t next = next_texts_[std::min(i_ + 1, tokens_.size())], open = begin + 1;
-    const size_t limit = std::min(next, empty_lines_.behind(open));
+    const size_t limit = std::min(next, empty_lines_.after(open));
     size_t end = open;
     if (at(open) == '(') {
       end = end_of_target(open, limit);
@@ -234,7 +234,7 @@ class LeafReader {
     }
     return (end > limit ? open : end) - begin;
   }
-  /// The end of "(target 'title')"; beyond `limit` if there is none before it.
+  /// The position after "(target 'title')"; after `limit` if it does not end before it.
   size_t end_of_target(size_t i, size_t limit) const {
     int depth = 0;
     char quote = '\0';
@@ -257,16 +257,16 @@ class LeafReader {
     return limit + 1;
   }
 
-  /// A tag of HTML. Tags that fit each other are an element; all others are boundaries.
+  /// Adds an HTML tag. A start tag and its end tag are an inline element; all other tags are boundaries.
   void add_html(size_t end) {
     const std::string_view tag = bytes_.substr(at_, end - at_);
     const bool closes = tag.starts_with("</");
     std::string name;
     for (size_t i = closes ? 2 : 1; i < tag.size() && (is_ascii_letter(tag[i]) || is_ascii_digit(tag[i])); ++i)
       name += ascii_lower(tag[i]);
-    const bool fits =
+    const bool is_end_of_last =
         closes && !html_.empty() && html_.back().name == name && html_.back().size == open_.size();
-    if (fits) {
+    if (is_end_of_last) {
       const size_t open = html_.back().part;
       html_.pop_back();
       add(PieceKind::close, end).partner = open;
@@ -281,12 +281,12 @@ class LeafReader {
   std::string_view bytes_;
   const std::vector<Token>& tokens_;
   EmptyLines& empty_lines_;
-  std::vector<size_t> next_texts_;  // where the first text from each token on begins
+  std::vector<size_t> next_texts_;  // for each token, the begin of the next text
   std::vector<PieceRange> parts_;
-  std::vector<Open> open_;  // spans, outermost first
-  std::vector<Open> html_;  // elements; `size` is the number of spans around them
-  size_t at_ = 0, i_ = 0;   // the byte behind the last part; the token
-  bool understood_ = true;
+  std::vector<OpenSpan> open_;  // open spans, outermost first
+  std::vector<OpenSpan> html_;  // open HTML elements; `size` is the number of spans around them
+  size_t at_ = 0, i_ = 0;       // the byte after the last part; the index of the token
+  bool valid_ = true;
 };
 
 }  // namespace

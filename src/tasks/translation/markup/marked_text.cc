@@ -8,16 +8,16 @@
 namespace sixfold {
 namespace {
 
-constexpr size_t longest_mark = 256;
-constexpr std::string_view times_sign = "-->";
+constexpr size_t max_mark_size = 256;
+constexpr std::string_view arrow = "-->";
 
 struct Tag {
-  size_t length = 0;  ///< 0: it is none
+  size_t length = 0;  ///< 0: there is no tag
   std::string name;   ///< in lower case
   bool closes = false;
 };
 
-/// The tag that text begins with: "<", a letter, anything but "<" and ">", ">".
+/// The tag at the beginning of a text: "<", a letter, any characters but "<" and ">", ">".
 Tag tag_at(std::string_view text) {
   Tag tag;
   if (!text.starts_with('<')) return tag;
@@ -27,23 +27,23 @@ Tag tag_at(std::string_view text) {
   if (i == text.size() || !is_ascii_letter(text[i])) return tag;
   for (; i < text.size() && (is_ascii_letter(text[i]) || is_ascii_digit(text[i])); ++i)
     tag.name += ascii_lower(text[i]);
-  const size_t end = text.substr(0, longest_mark).find_first_of("<>", i);
+  const size_t end = text.substr(0, max_mark_size).find_first_of("<>", i);
   if (end != std::string_view::npos && text[end] == '>') tag.length = end + 1;
   return tag;
 }
 
-/// The tag of a cue: from "<" to ">", or to the end of the cue. Times are tags without a name. What stands
-/// above words (rt) is one tag with what it contains.
+/// The tag of a cue: from "<" to ">", or to the end of the cue. A time is a tag without a name. A ruby
+/// annotation (rt) is one tag, including its content.
 Tag cue_tag_at(std::string_view text) {
   Tag tag;
   if (!text.starts_with('<')) return tag;
   tag.closes = text.starts_with("</");
   for (size_t i = tag.closes ? 2 : 1; i < text.size() && is_ascii_letter(text[i]); ++i) tag.name += text[i];
-  const auto behind_tag = [&](size_t begin) { return std::min(text.find('>', begin), text.size() - 1) + 1; };
-  tag.length = behind_tag(0);
+  const auto after_tag = [&](size_t begin) { return std::min(text.find('>', begin), text.size() - 1) + 1; };
+  tag.length = after_tag(0);
   if (tag.name != "rt" || tag.closes) return tag;
   const size_t end = std::min(text.find("</r", tag.length), text.size());
-  tag.length = text.substr(end).starts_with("</rt") ? behind_tag(end) : end;
+  tag.length = text.substr(end).starts_with("</rt") ? after_tag(end) : end;
   tag.name.clear();
   return tag;
 }
@@ -51,22 +51,23 @@ Tag cue_tag_at(std::string_view text) {
 /// The length of "{...}" without white space in it.
 size_t braces_at(std::string_view text) {
   if (!text.starts_with('{')) return 0;
-  const size_t end = text.substr(0, longest_mark).find_first_of("{} \t\r\n", 1);
+  const size_t end = text.substr(0, max_mark_size).find_first_of("{} \t\r\n", 1);
   return end != std::string_view::npos && text[end] == '}' ? end + 1 : 0;
 }
 
-/// The length of a conversion of printf. A space is no flag here, so that "100 % sure" has none.
+/// The length of a conversion specification of printf; 0 if there is none. A space is not accepted as a flag,
+/// so that "100 % sure" has none.
 size_t conversion_at(std::string_view text) {
   if (!text.starts_with('%')) return 0;
   if (const size_t braces = braces_at(text.substr(1)); braces > 0) return 1 + braces;
   size_t i = 1;
   if (text.substr(i).starts_with('(')) {
-    i = text.substr(0, longest_mark).find_first_of(") \t\r\n", i);
+    i = text.substr(0, max_mark_size).find_first_of(") \t\r\n", i);
     if (i == std::string_view::npos || text[i] != ')') return 0;
     ++i;
   }
   const size_t flags_end = text.find_first_not_of("-+#0123456789.*$'hlLqjzt", i);
-  if (flags_end == std::string_view::npos || flags_end > longest_mark) return 0;
+  if (flags_end == std::string_view::npos || flags_end > max_mark_size) return 0;
   constexpr std::string_view conversions = "diouxXeEfFgGaAcspn%@";
   return conversions.find(text[flags_end]) != conversions.npos ? flags_end + 1 : 0;
 }
@@ -74,7 +75,7 @@ size_t conversion_at(std::string_view text) {
 size_t mark_at(std::string_view text, TextMarks marks) {
   if (marks == TextMarks::cues) return 0;
   if (marks == TextMarks::subtitles)
-    return text.starts_with(times_sign) ? times_sign.size() : text.starts_with("{\\") ? braces_at(text) : 0;
+    return text.starts_with(arrow) ? arrow.size() : text.starts_with("{\\") ? braces_at(text) : 0;
   return std::max(conversion_at(text), braces_at(text));
 }
 
@@ -90,9 +91,9 @@ bool are_pair(char before, char after) {
          (before == after && (before == '"' || before == '\'' || before == '`'));
 }
 
-/// Adds brackets and quotation marks around a placeholder to it: alone they would be words.
-void take_pairs_around(std::string_view bytes, size_t least, size_t most, FoundMark& mark) {
-  while (mark.begin > least && mark.end < most && are_pair(bytes[mark.begin - 1], bytes[mark.end]))
+/// Extends a placeholder to the brackets and quotation marks around it, which would be words on their own.
+void include_pairs_around(std::string_view bytes, size_t min_begin, size_t max_end, FoundMark& mark) {
+  while (mark.begin > min_begin && mark.end < max_end && are_pair(bytes[mark.begin - 1], bytes[mark.end]))
     --mark.begin, ++mark.end;
 }
 
@@ -109,10 +110,10 @@ std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t e
       continue;
     }
     found.push_back({.begin = i, .end = i + length});
-    if (marks == TextMarks::subtitles && rest.starts_with(times_sign)) found.back().kind = PieceKind::boundary;
+    if (marks == TextMarks::subtitles && rest.starts_with(arrow)) found.back().kind = PieceKind::boundary;
     found.back().placeholder = tag.length == 0 && marks == TextMarks::messages && !rest.starts_with("%%");
     if (tag.length == 0 && marks == TextMarks::messages)
-      take_pairs_around(bytes, found.size() > 1 ? found[found.size() - 2].end : begin, end, found.back());
+      include_pairs_around(bytes, found.size() > 1 ? found[found.size() - 2].end : begin, end, found.back());
     i = found.back().end;
     if (tag.length == 0 || tag.name.empty()) continue;
     if (marks == TextMarks::cues ? tag.name == "v" : tag.name == "br" || tag.name == "p") {

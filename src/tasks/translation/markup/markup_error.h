@@ -8,7 +8,7 @@
 
 namespace sixfold {
 
-/// A document as it is read: its bytes, and the name that begins the messages.
+/// The bytes of a document, and its name in messages.
 struct MarkupSource {
   std::string_view bytes;
   std::string name;
@@ -29,9 +29,10 @@ template <class... Args>
 void require_text(const MarkupSource& source);
 
 inline constexpr size_t max_markup_bytes = size_t{1} << 26;
-/// The number of elements that may be nested in each other.
+/// The maximum number of nested elements.
 inline constexpr size_t max_markup_depth = 512;
-/// The number of inline elements that may be nested in each other. Those within are treated as block elements.
+/// The maximum number of nested inline elements. Inline elements that are nested deeper are treated as block
+/// elements.
 inline constexpr size_t max_inline_depth = 32;
 
 }  // namespace sixfold

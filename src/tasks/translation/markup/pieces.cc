@@ -34,7 +34,7 @@ void PieceList::add_line(size_t begin, size_t end) {
     if (bytes[i] == '&') {
       const size_t size = CharacterReferences::length(bytes.substr(i));
       i += size;
-      // Without ";" it would swallow what is written behind it.
+      // Without ";" the reference could merge with the text after it.
       space = bytes[i - 1] == ';' && count_words(references_.decode(bytes.substr(at, size))) == 0;
     } else {
       space = next_is_space(bytes, i);

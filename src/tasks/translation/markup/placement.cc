@@ -13,7 +13,7 @@
 namespace sixfold {
 namespace {
 
-/// Words from `begin` to `end`, without `end`.
+/// Indices of words, from `begin` to `end` (exclusive).
 using Words = TextRange;
 
 bool is_punctuation(UChar32 c) { return c >= 0 && u_ispunct(c); }
@@ -29,9 +29,9 @@ int punctuation_count(std::string_view text) {
   return count;
 }
 
-/// Moves `begin` over at most `most` characters of punctuation, but not as far as `end`.
-size_t skip_punctuation(std::string_view text, size_t begin, size_t end, int most) {
-  for (; most > 0; --most) {
+/// Moves `begin` over at most `max_count` punctuation characters, but not as far as `end`.
+size_t skip_punctuation(std::string_view text, size_t begin, size_t end, int max_count) {
+  for (; max_count > 0; --max_count) {
     size_t next = begin;
     UChar32 c;
     U8_NEXT(text.data(), next, end, c);
@@ -41,9 +41,9 @@ size_t skip_punctuation(std::string_view text, size_t begin, size_t end, int mos
   return begin;
 }
 
-/// Moves `end` back over at most `most` characters of punctuation, but not as far as `begin`.
-size_t skip_punctuation_back(std::string_view text, size_t begin, size_t end, int most) {
-  for (; most > 0; --most) {
+/// Moves `end` back over at most `max_count` punctuation characters, but not as far as `begin`.
+size_t skip_punctuation_back(std::string_view text, size_t begin, size_t end, int max_count) {
+  for (; max_count > 0; --max_count) {
     auto next = static_cast<int32_t>(end);
     UChar32 c;
     U8_PREV(text.data(), static_cast<int32_t>(begin), next, c);
@@ -53,7 +53,7 @@ size_t skip_punctuation_back(std::string_view text, size_t begin, size_t end, in
   return end;
 }
 
-/// The word alignment of a segment, by source words.
+/// The word alignment of a segment, sorted by source words.
 class Alignment {
  public:
   Alignment(size_t source_words, size_t target_words, const std::vector<std::pair<int, int>>& pairs)
@@ -75,19 +75,19 @@ class Alignment {
       if (sources_.empty() || sources_.back() != source) sources_.push_back(source);
   }
 
-  /// The words that are aligned to the source words, as (source, target), in order of the source.
+  /// The pairs (source, target) of these source words, in order of the source.
   std::span<const std::pair<size_t, size_t>> of(Words source) const {
     return std::span(pairs_).subspan(begins_[source.begin], begins_[source.end] - begins_[source.begin]);
   }
-  /// The number of words from `begin` to `end` that are aligned to any.
+  /// The number of target words from `begin` to `end` that are aligned to a source word.
   size_t count(size_t begin, size_t end) const { return begin < end ? before_[end] - before_[begin] : 0; }
-  /// The source words that are aligned to any.
+  /// The source words that are aligned to a target word.
   const std::vector<size_t>& sources() const { return sources_; }
 
  private:
   std::vector<std::pair<size_t, size_t>> pairs_;  // sorted
-  std::vector<size_t> begins_;                    // of each source word in `pairs_`
-  std::vector<size_t> before_;                    // number of aligned words before each
+  std::vector<size_t> begins_;  // for each source word, the index of its first pair in `pairs_`
+  std::vector<size_t> before_;  // for each target word, the number of aligned words before it
   std::vector<size_t> sources_;
 };
 
@@ -113,13 +113,13 @@ class Placer {
   }
 
  private:
-  /// What is decided about the children of one element.
+  /// The placement of the children of one element.
   struct Level {
-    Words words;                     // of the parent, in the translation
-    TextRange bytes;                 // the same in bytes
-    std::map<size_t, size_t> taken;  // begin and end of the children that have words, in words
-    std::vector<size_t> covered;     // these children, in order
-    TextRange between;               // the bytes between children that are fixed to the beginning and the end
+    Words words;                      // words of the parent in the translation
+    TextRange bytes;                  // bytes of the parent in the translation
+    std::map<size_t, size_t> placed;  // begin and end, in words, of the placed children
+    std::vector<size_t> covered;      // the children that have words, in order
+    TextRange between;  // the bytes between children fixed to the beginning and children fixed to the end
   };
   /// The words that belong to one child.
   struct Share {
@@ -128,8 +128,8 @@ class Placer {
   };
 
   bool began_before(size_t i) const { return elements_[i].open == SegmentElement::none; }
-  bool ends_behind(size_t i) const { return elements_[i].close == SegmentElement::none && !elements_[i].mark; }
-  bool is_fixed(size_t i) const { return began_before(i) || ends_behind(i); }
+  bool ends_after(size_t i) const { return elements_[i].close == SegmentElement::none && !elements_[i].mark; }
+  bool is_fixed(size_t i) const { return began_before(i) || ends_after(i); }
 
   /// The source words of which an element covers at least one character.
   Words source_words(size_t i) const {
@@ -143,14 +143,14 @@ class Placer {
             static_cast<size_t>(end - source_words_.begin())};
   }
 
-  /// Places the elements directly in `parent`, and all in them. The parent covers these words and bytes.
+  /// Places the children of `parent` and all elements in them. The parent covers these words and bytes.
   void place_children(size_t parent, Words words, TextRange bytes) {
     std::vector<size_t>& children = placement_.children[parent];
     if (children.empty()) return;
-    Level level{.words = words, .bytes = bytes, .taken = {}, .covered = {}, .between = bytes};
+    Level level{.words = words, .bytes = bytes, .placed = {}, .covered = {}, .between = bytes};
     for (const Share& share : shares(children, words))
       if (const auto chosen = choose(level, share)) {
-        level.taken[chosen->begin] = chosen->end;
+        level.placed[chosen->begin] = chosen->end;
         words_[share.child] = *chosen;
         placement_.ranges[share.child] = bytes_of(share.child, *chosen, bytes);
       }
@@ -162,7 +162,7 @@ class Placer {
     place_without_words(level, children);
     const auto order = [&](size_t i) {
       const TextRange range = placement_.ranges[i];
-      const int fixed = began_before(i) ? 0 : ends_behind(i) ? 2 : 1;
+      const int fixed = began_before(i) ? 0 : ends_after(i) ? 2 : 1;
       return std::array<size_t, 4>{static_cast<size_t>(fixed), range.begin, range.begin < range.end ? 1u : 0u,
                                    i};
     };
@@ -170,7 +170,7 @@ class Placer {
     for (const size_t child : children) place_children(child, words_[child], placement_.ranges[child]);
   }
 
-  /// Whether this part of a word is nothing but its punctuation.
+  /// Whether this part of a word consists only of its punctuation.
   bool is_beside_word(TextRange part, TextRange word) const {
     const auto punctuation = [&](TextRange range) {
       return punctuation_count(source_.substr(range.begin, range.end - range.begin)) > 0;
@@ -179,7 +179,8 @@ class Placer {
   }
 
   /// Divides the words of a parent among its children. A word that is aligned to several belongs to the one
-  /// that covers the most characters of the source word. In the order in which the children choose.
+  /// that covers the most characters of the source word. Returns the shares in the order in which the children
+  /// choose.
   std::vector<Share> shares(const std::vector<size_t>& children, Words words) const {
     struct Claim {
       size_t word, characters, child;
@@ -204,73 +205,74 @@ class Placer {
       if (is_fixed(child)) by_child[child];
     for (const Claim& claim : claims) by_child[claim.child].push_back(claim.word);
     std::vector<Share> result;
-    for (auto& [child, own] : by_child) result.push_back({child, std::move(own)});
+    for (auto& [child, own_words] : by_child) result.push_back({child, std::move(own_words)});
     std::stable_sort(result.begin(), result.end(), [&](const Share& a, const Share& b) {
       return std::pair(!is_fixed(a.child), a.words.size()) < std::pair(!is_fixed(b.child), b.words.size());
     });
     return result;
   }
 
-  /// Chooses the words that a child covers; none if it would cover more words of others than of its own.
+  /// Chooses the words that a child covers; none if it would cover more words of other children than its own.
   std::optional<Words> choose(const Level& level, const Share& share) const {
     if (share.words.empty()) return std::nullopt;
     if (began_before(share.child)) return choose_beginning(level, share);
-    if (ends_behind(share.child)) return choose_end(level, share);
-    struct Stretch {
-      int64_t score = 0;  // own words minus those of others
-      size_t own = 0, begin = 0, end = 0;
+    if (ends_after(share.child)) return choose_end(level, share);
+    struct Candidate {
+      int64_t score = 0;  // own words minus words of others
+      size_t own_words = 0, begin = 0, end = 0;
     };
-    Stretch best, current;
+    Candidate best, current;
     for (const size_t word : share.words) {
-      const auto next = level.taken.upper_bound(word);
-      if (next != level.taken.begin() && std::prev(next)->second > word) {  // within another child
+      const auto next = level.placed.upper_bound(word);
+      if (next != level.placed.begin() && std::prev(next)->second > word) {  // within another child
         current = {};
         continue;
       }
       const bool blocked =
-          current.own > 0 && next != level.taken.begin() && std::prev(next)->first >= current.end;
+          current.own_words > 0 && next != level.placed.begin() && std::prev(next)->first >= current.end;
       const int64_t others = static_cast<int64_t>(alignment_.count(current.end, word));
-      if (current.own == 0 || blocked || current.score < others)
-        current = {.score = 1, .own = 1, .begin = word, .end = word + 1};
+      if (current.own_words == 0 || blocked || current.score < others)
+        current = {.score = 1, .own_words = 1, .begin = word, .end = word + 1};
       else
-        current = {current.score - others + 1, current.own + 1, current.begin, word + 1};
-      if (std::pair(current.score, current.own) > std::pair(best.score, best.own)) best = current;
+        current = {current.score - others + 1, current.own_words + 1, current.begin, word + 1};
+      if (std::pair(current.score, current.own_words) > std::pair(best.score, best.own_words)) best = current;
     }
-    if (best.own == 0) return std::nullopt;
+    if (best.own_words == 0) return std::nullopt;
     return Words{best.begin, best.end};
   }
 
-  /// The words from the beginning of the parent up to the best one.
+  /// Chooses words from the beginning of the parent on, up to the end with the best score.
   std::optional<Words> choose_beginning(const Level& level, const Share& share) const {
     const size_t begin = level.words.begin;
-    const size_t limit = level.taken.empty() ? level.words.end : level.taken.begin()->first;
-    int64_t most = 0;
+    const size_t limit = level.placed.empty() ? level.words.end : level.placed.begin()->first;
+    int64_t best = 0;
     size_t end = begin;
     for (size_t i = 0; i < share.words.size() && share.words[i] < limit; ++i) {
       const size_t all = alignment_.count(begin, share.words[i] + 1);
       const int64_t score = 2 * static_cast<int64_t>(i + 1) - static_cast<int64_t>(all);
-      if (score >= most) most = score, end = share.words[i] + 1;
+      if (score >= best) best = score, end = share.words[i] + 1;
     }
     if (begin == end) return std::nullopt;
     return Words{begin, end};
   }
 
+  /// Chooses words up to the end of the parent, from the beginning with the best score.
   std::optional<Words> choose_end(const Level& level, const Share& share) const {
     const size_t end = level.words.end;
-    const size_t limit = level.taken.empty() ? level.words.begin : std::prev(level.taken.end())->second;
-    int64_t most = 0;
+    const size_t limit = level.placed.empty() ? level.words.begin : std::prev(level.placed.end())->second;
+    int64_t best = 0;
     size_t begin = end;
     for (size_t i = share.words.size(); i-- > 0 && share.words[i] >= limit;) {
       const size_t all = alignment_.count(share.words[i], end);
       const int64_t score = 2 * static_cast<int64_t>(share.words.size() - i) - static_cast<int64_t>(all);
-      if (score >= most) most = score, begin = share.words[i];
+      if (score >= best) best = score, begin = share.words[i];
     }
     if (begin == end) return std::nullopt;
     return Words{begin, end};
   }
 
-  /// The bytes of an element that covers these words. Punctuation that stands beside it in the source, in its
-  /// first or last word, is left out at the same side.
+  /// The bytes of an element that covers these words. If punctuation of its first or last word is outside of
+  /// the element in the source, it is left out on the same side.
   TextRange bytes_of(size_t i, Words words, TextRange parent) const {
     const SegmentElement& e = elements_[i];
     TextRange bytes{target_words_[words.begin].begin, target_words_[words.end - 1].end};
@@ -283,21 +285,21 @@ class Placer {
       bytes.end = skip_punctuation_back(target_, bytes.begin, bytes.end,
                                         punctuation_count(source_.substr(e.end, last.end - e.end)));
     if (began_before(i)) bytes.begin = parent.begin;
-    if (ends_behind(i)) bytes.end = parent.end;
+    if (ends_after(i)) bytes.end = parent.end;
     bytes.begin = std::clamp(bytes.begin, parent.begin, parent.end);
     bytes.end = std::clamp(bytes.end, bytes.begin, parent.end);
     return bytes;
   }
 
-  /// Places the marks, and the elements that cover no words.
+  /// Places marks and elements that cover no words.
   void place_without_words(Level& level, const std::vector<size_t>& children) {
     const auto is_empty = [&](size_t i) { return words_[i].begin >= words_[i].end; };
     for (const size_t child : children) {
       TextRange& range = placement_.ranges[child];
       if (is_empty(child) && began_before(child)) range = {level.bytes.begin, level.bytes.begin};
-      if (is_empty(child) && ends_behind(child)) range = {level.bytes.end, level.bytes.end};
+      if (is_empty(child) && ends_after(child)) range = {level.bytes.end, level.bytes.end};
       if (began_before(child)) level.between.begin = range.end;
-      if (ends_behind(child)) level.between.end = range.begin;
+      if (ends_after(child)) level.between.end = range.begin;
     }
     for (const size_t child : children) {
       if (!is_empty(child) || is_fixed(child)) continue;
@@ -311,27 +313,27 @@ class Placer {
     }
   }
 
-  /// The place of a mark, or of an element without words: beside the word that it follows or precedes, or else
-  /// beside the nearest word that is aligned to any.
+  /// The position of a mark or of an element without words: next to the translation of the word that it follows
+  /// or precedes, or else next to that of the nearest aligned word.
   size_t point_of(size_t i) const {
     const SegmentElement& e = elements_[i];
     const auto& sources = alignment_.sources();
     const auto next =
         static_cast<size_t>(std::partition_point(source_words_.begin(), source_words_.end(),
                                                  [&](TextRange word) { return word.begin < e.begin; }) -
-                            source_words_.begin());  // the first word behind it
+                            source_words_.begin());  // the first word after it
     if (sources.empty()) return proportional_point(next);
-    const auto behind = std::lower_bound(sources.begin(), sources.end(), next);
-    const bool has_before = behind != sources.begin(), has_behind = behind != sources.end();
-    const size_t to_before = has_before ? next - *std::prev(behind) - 1 : SIZE_MAX;
-    const size_t to_behind = has_behind ? *behind - next : SIZE_MAX;
-    const bool follows = to_before != to_behind ? to_before < to_behind : e.follows_text;
-    const size_t source = follows ? *std::prev(behind) : *behind;
+    const auto following = std::lower_bound(sources.begin(), sources.end(), next);
+    const bool has_before = following != sources.begin(), has_following = following != sources.end();
+    const size_t to_before = has_before ? next - *std::prev(following) - 1 : SIZE_MAX;
+    const size_t to_following = has_following ? *following - next : SIZE_MAX;
+    const bool follows = to_before != to_following ? to_before < to_following : e.follows_text;
+    const size_t source = follows ? *std::prev(following) : *following;
     const auto pairs = alignment_.of({source, source + 1});
     return follows ? target_words_[pairs.back().second].end : target_words_[pairs.front().second].begin;
   }
 
-  /// The beginning of the word that is as far into the translation as `word` is into the source.
+  /// The beginning of the target word at the same relative position as `word` in the source.
   size_t proportional_point(size_t word) const {
     if (target_words_.empty()) return target_.size();
     const size_t place = target_words_.size() * word / source_words_.size();
@@ -343,7 +345,7 @@ class Placer {
   std::vector<TextRange> source_words_, target_words_;
   Alignment alignment_;
   Placement placement_;
-  std::vector<Words> words_;  // that each element covers in the translation
+  std::vector<Words> words_;  // for each element, the words that it covers in the translation
 };
 
 }  // namespace

@@ -7,22 +7,24 @@
 
 namespace sixfold {
 
-/// Where the inline elements of a segment lie in its translation, and in which order they are written.
+/// The positions of the inline elements of a segment in its translation, and the order in which they are
+/// written.
 struct Placement {
   std::vector<TextRange> ranges;              ///< of each element, in bytes of the translation
-  std::vector<std::vector<size_t>> children;  ///< of each element, as written; last: those that are in no other
+  std::vector<std::vector<size_t>> children;  ///< of each element, in order; last: elements without a parent
 };
 
 /// Places the elements of a segment by the word alignment of its translation.
 ///
-/// An element covers the words that are aligned to its words: of the stretches of words between other elements,
-/// the one with the most such words, where each word that is aligned to others counts against it. (The smallest
-/// stretch that has all of them would not do: alignments by attention have stray pairs, and one of them would
-/// spread a link over a sentence.) Elements with fewer words choose first. Punctuation beside an element stays
-/// beside it. An element that began before the segment covers its beginning, one that ends behind it its end.
-/// Elements without words, and marks, stand beside the words that they stood beside.
+/// An element covers a contiguous range of words that does not overlap other elements. The score of a range is
+/// the number of words that are aligned to words of the element, minus the number of words that are aligned to
+/// others; the range with the highest score is chosen. (The smallest range with all aligned words would not do:
+/// alignments from attention have stray pairs, and one of them would spread a link over a whole sentence.)
+/// Elements with fewer words choose first. Punctuation next to an element stays next to it. An element that
+/// began before the segment covers its beginning, and one that ends after it covers its end. Elements without
+/// words, and marks, stay next to the words that they were next to.
 ///
-/// Elements remain in the elements that they were in, and never cross. O(n log n) in words and elements.
+/// Elements stay within their parents and never cross. Takes O(n log n) time in words and elements.
 Placement place_elements(const Segment& segment, const TranslatedText& translation);
 
 }  // namespace sixfold

@@ -36,11 +36,11 @@ class PoReader {
     if (line.empty()) return;
     const auto at = static_cast<size_t>(line.data() - source_.bytes.data());
     if (line.starts_with('#')) {
-      string_ = Field::none;
+      field_ = Field::none;
       return;
     }
     if (!line.starts_with('"')) begin_field(line.substr(0, line.find_first_of("\" \t")), at);
-    if (string_ == Field::none) refuse(at, "a string belongs to no keyword");
+    if (field_ == Field::none) refuse(at, "a string belongs to no keyword");
     const size_t quote = line.find('"');
     if (quote == std::string_view::npos) refuse(at, "a keyword has no string in quotation marks");
     add_literal(at + quote, at + line.size());
@@ -48,46 +48,46 @@ class PoReader {
 
   void begin_field(std::string_view keyword, size_t at) {
     const bool translation = keyword == "msgstr" || (keyword.starts_with("msgstr[") && keyword.ends_with("]"));
-    if (keyword == "msgctxt" || (keyword == "msgid" && string_ != Field::context)) {
+    if (keyword == "msgctxt" || (keyword == "msgid" && field_ != Field::context)) {
       require_complete(at);
       messages_.emplace_back();
-      open_ = true;
+      has_message_ = true;
     }
     if (keyword == "msgctxt") {
-      string_ = Field::context;
+      field_ = Field::context;
       messages_.back().has_context = true;
     } else if (keyword == "msgid") {
-      string_ = Field::id;
-    } else if (keyword == "msgid_plural" && string_ == Field::id) {
-      string_ = Field::plural;
-    } else if (translation && open_ && string_ != Field::context) {
-      string_ = Field::translation;
+      field_ = Field::id;
+    } else if (keyword == "msgid_plural" && field_ == Field::id) {
+      field_ = Field::plural;
+    } else if (translation && has_message_ && field_ != Field::context) {
+      field_ = Field::translation;
       messages_.back().translations.emplace_back();
     } else if (keyword == "domain") {
-      string_ = Field::other;
+      field_ = Field::other;
     } else {
       refuse(at, "is not what a PO file has here: a comment, msgctxt, msgid, msgid_plural or msgstr");
     }
   }
 
   void require_complete(size_t at) {
-    if (open_ && messages_.back().translations.empty()) refuse(at, "the message before has no msgstr");
+    if (has_message_ && messages_.back().translations.empty()) refuse(at, "the message before has no msgstr");
   }
 
-  /// The literal from its quotation mark at `begin` to `end`, where it must end too.
+  /// Adds the literal from its quotation mark at `begin` on. It must end at `end`.
   void add_literal(size_t begin, size_t end) {
     std::string text;
     size_t i = begin + 1;
     while (i < end && source_.bytes[i] != '"') {
       if (source_.bytes[i] == '\\')
-        text += escaped(i, end);
+        text += decode_escape(i, end);
       else
         text += source_.bytes[i++];
     }
     if (i + 1 != end) refuse(i, "a string ends here, but its line does not, or it has no end");
     if (first_invalid_utf8(text) || text.find('\0') != text.npos)
       refuse(begin, "the escapes of the string are not valid UTF-8 text");
-    switch (string_) {
+    switch (field_) {
       case Field::context:
         messages_.back().context += text;
         break;
@@ -112,8 +112,8 @@ class PoReader {
     string.text += text;
   }
 
-  /// Decodes the escape at `i`, and moves `i` behind it.
-  char escaped(size_t& i, size_t end) const {
+  /// Decodes the escape at `i`, and moves `i` after it.
+  char decode_escape(size_t& i, size_t end) const {
     const size_t begin = i++;
     if (i == end) refuse(begin, "a string has no end");
     const char c = source_.bytes[i++];
@@ -149,8 +149,8 @@ class PoReader {
 
   const MarkupSource& source_;
   std::vector<PoMessage> messages_;
-  Field string_ = Field::none;  // to which the next literal belongs
-  bool open_ = false;           // whether there is a message
+  Field field_ = Field::none;  // the field of the next literal
+  bool has_message_ = false;   // whether a message has begun
 };
 
 }  // namespace
@@ -163,12 +163,12 @@ bool PoMessage::is_translated() const {
 std::vector<PoMessage> read_po(const MarkupSource& source) { return PoReader(source).read(); }
 
 std::string po_literals(const std::string& text, const std::string& line_end) {
-  const bool lines = text.find('\n') < text.size() - 1 && !text.empty();
-  std::string literals = lines ? "\"\"" + line_end + "\"" : "\"";
+  const bool multiline = text.find('\n') < text.size() - 1 && !text.empty();
+  std::string literals = multiline ? "\"\"" + line_end + "\"" : "\"";
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '\n')
-      literals += lines && i + 1 < text.size() ? "\\n\"" + line_end + "\"" : "\\n";
+      literals += multiline && i + 1 < text.size() ? "\\n\"" + line_end + "\"" : "\\n";
     else if (c == '\t')
       literals += "\\t";
     else if (c == '"' || c == '\\')

@@ -6,8 +6,8 @@
 
 namespace sixfold {
 
-/// A string of a PO file: what its literals mean together, and their bytes from the first quotation mark to the
-/// last.
+/// A string of a PO file: the decoded text of its literals, and their bytes from the first quotation mark to
+/// the last.
 struct PoString {
   std::string text;
   size_t begin = 0, end = 0;
@@ -18,18 +18,18 @@ struct PoMessage {
   std::string context;
   bool has_context = false;
   PoString id;
-  std::string plural;  ///< empty: it has no plural
+  std::string plural;  ///< empty: there is no plural
   std::vector<PoString> translations;
 
   bool is_header() const { return id.text.empty() && !has_context; }
   bool is_translated() const;
 };
 
-/// Reads the messages of a PO file. Throws an input error with the place of what does not belong there, of a
+/// Reads the messages of a PO file. Throws an input error with line and column for a syntax error, for a
 /// message without msgstr, and for an encoding other than UTF-8.
 std::vector<PoMessage> read_po(const MarkupSource& source);
 
-/// Text as literals: one, or one for each line behind an empty one, with `line_end` between them.
+/// Writes text as literals: a single one, or an empty one and then one for each line, separated by `line_end`.
 std::string po_literals(const std::string& text, const std::string& line_end);
 
 }  // namespace sixfold

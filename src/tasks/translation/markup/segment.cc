@@ -11,27 +11,27 @@
 namespace sixfold {
 namespace {
 
-/// Builds the text of a segment and where its elements lie in it.
+/// Builds the text of a segment and the positions of its elements.
 class SegmentBuilder {
  public:
   SegmentBuilder(std::string_view source, const Pieces& pieces, CharacterReferences& references,
                  std::string_view placeholder)
       : source_(source), pieces_(pieces), references_(references), placeholder_(placeholder) {}
 
-  /// The segment of the pieces from `first` to `last`.
+  /// Builds the segment of the pieces from `first` to `last` (exclusive).
   Segment build(size_t first, size_t last) {
     segment_ = {};
     trim(first, last);
     segment_.first = first, segment_.last = last;
     open_.clear();
-    space_ = follows_text_ = false;
+    pending_space_ = follows_text_ = false;
     add_elements_that_began_before();
     for (size_t i = first; i < last; ++i) add(i);
     const size_t size = segment_.text.size();
     for (SegmentElement& element : segment_.elements) {
-      const bool goes_on = element.close == SegmentElement::none && !element.mark;
+      const bool continues = element.close == SegmentElement::none && !element.mark;
       element.begin = std::min(element.begin, size);
-      element.end = goes_on ? size : std::min(element.end, size);
+      element.end = continues ? size : std::min(element.end, size);
     }
     return std::move(segment_);
   }
@@ -39,7 +39,7 @@ class SegmentBuilder {
  private:
   bool is_inside(size_t piece) const { return piece >= segment_.first && piece < segment_.last; }
 
-  /// Narrows a range of pieces, by leaving out white space, marks and tags before and behind all text. An
+  /// Narrows a range of pieces, by leaving out white space, marks and tags before and after all text. An
   /// element that covers only a part of the text keeps both of its tags.
   void trim(size_t& first, size_t& last) const {
     const auto is_text = [](const Piece& piece) { return is_in_text(piece.kind); };
@@ -55,7 +55,7 @@ class SegmentBuilder {
     while (last > text_end && !covers_a_part(last - 1)) --last;
   }
 
-  /// End tags whose elements began before the segment: the last of them is of the outermost element.
+  /// Adds the elements whose end tags are in the segment and that began before it, outermost first.
   void add_elements_that_began_before() {
     for (size_t i = segment_.last; i-- > segment_.first;)
       if (pieces_[i].kind == PieceKind::close && !is_inside(pieces_[i].partner)) {
@@ -74,7 +74,7 @@ class SegmentBuilder {
         add_text(source_.substr(piece.begin, piece.end - piece.begin));
         break;
       case PieceKind::space:
-        space_ = !text.empty();
+        pending_space_ = !text.empty();
         follows_text_ = false;
         break;
       case PieceKind::open:
@@ -82,14 +82,14 @@ class SegmentBuilder {
         const bool mark = piece.kind == PieceKind::mark;
         open_.push_back(segment_.elements.size());
         SegmentElement element{.open = i, .parent = parent(), .mark = mark, .follows_text = follows_text_};
-        element.begin = element.end = text.size() + (space_ ? 1 : 0);
+        element.begin = element.end = text.size() + (pending_space_ ? 1 : 0);
         if (!mark && is_inside(piece.partner)) element.close = piece.partner;
         segment_.elements.push_back(element);
         if (mark) open_.pop_back();
         break;
       }
       case PieceKind::close:
-        // Behind a space that follows it, the position of an empty element would be that of the next word.
+        // An empty element ends before a pending space: after it, it would be at the next word.
         segment_.elements[open_.back()].end = std::max(text.size(), segment_.elements[open_.back()].begin);
         open_.pop_back();
         break;
@@ -104,9 +104,9 @@ class SegmentBuilder {
     }
   }
 
-  /// Adds the space before what follows.
+  /// Adds the pending space, if there is one.
   void add_space() {
-    if (std::exchange(space_, false)) segment_.text += ' ';
+    if (std::exchange(pending_space_, false)) segment_.text += ' ';
   }
 
   void add_text(std::string_view raw) {
@@ -114,13 +114,13 @@ class SegmentBuilder {
     for (size_t i = 0; i < decoded.size();) {
       const size_t begin = i;
       if (next_is_space(decoded, i)) {
-        space_ = !segment_.text.empty();
+        pending_space_ = !segment_.text.empty();
         continue;
       }
       add_space();
       segment_.text.append(decoded, begin, i - begin);
     }
-    follows_text_ = !space_;
+    follows_text_ = !pending_space_;
   }
 
   std::string_view source_;
@@ -128,8 +128,8 @@ class SegmentBuilder {
   CharacterReferences& references_;
   std::string_view placeholder_;
   Segment segment_;
-  std::vector<size_t> open_;  // the elements that are open, outermost first
-  bool space_ = false;        // whether white space follows the text so far
+  std::vector<size_t> open_;    // open elements, outermost first
+  bool pending_space_ = false;  // whether white space follows the text so far
   bool follows_text_ = false;
 };
 

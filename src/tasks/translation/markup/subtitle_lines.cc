@@ -8,15 +8,15 @@
 namespace sixfold {
 namespace {
 
-/// The length of a dash at the beginning of a line, with the white space on both sides; 0: there is none. Two
-/// dashes and the sign of a number are none.
+/// The length of a dash at the beginning of a line, with the white space around it; 0 if there is none. Two
+/// dashes, or the sign of a number, do not count.
 size_t dash_length(std::string_view line) {
   const std::string_view text = trim_spaces(line);
   for (const std::string_view dash : {"-", "\u2013", "\u2014"}) {
     if (!text.starts_with(dash) || text.size() == dash.size()) continue;
-    const std::string_view said = trim_spaces(text.substr(dash.size()));
-    if (said.starts_with('-') || is_ascii_digit(text[dash.size()])) return 0;
-    return static_cast<size_t>(said.data() - line.data());
+    const std::string_view speech = trim_spaces(text.substr(dash.size()));
+    if (speech.starts_with('-') || is_ascii_digit(text[dash.size()])) return 0;
+    return static_cast<size_t>(speech.data() - line.data());
   }
   return 0;
 }
@@ -42,12 +42,13 @@ bool is_times(std::string_view line) {
   return skip_time();
 }
 
-std::vector<DocumentLine> lines_of(std::string_view bytes, bool cr) {
+std::vector<DocumentLine> lines_of(std::string_view bytes, bool cr_ends_line) {
   std::vector<DocumentLine> lines;
   for (size_t begin = bytes.starts_with("\uFEFF") ? 3 : 0; begin < bytes.size();) {
-    const size_t feed = std::min(bytes.find_first_of(cr ? "\r\n" : "\n", begin), bytes.size());
-    const bool before = feed > begin && feed < bytes.size() && bytes[feed - 1] == '\r';  // without `cr`
-    lines.push_back({begin, before ? feed - 1 : feed});
+    const size_t feed = std::min(bytes.find_first_of(cr_ends_line ? "\r\n" : "\n", begin), bytes.size());
+    const bool after_cr =
+        feed > begin && feed < bytes.size() && bytes[feed - 1] == '\r';  // without `cr_ends_line`
+    lines.push_back({begin, after_cr ? feed - 1 : feed});
     begin = feed + (bytes.substr(feed).starts_with("\r\n") ? 2 : 1);
   }
   return lines;

@@ -13,15 +13,17 @@ struct DocumentLine {
   size_t begin, end;
 };
 
-/// The lines of a document, without a byte order mark. Lines end in LF or CR LF, and where `cr` is true also in
-/// CR alone.
-std::vector<DocumentLine> lines_of(std::string_view bytes, bool cr = false);
+/// The lines of a document, without a byte order mark. Lines end with LF or CR LF, or also with CR alone if
+/// `cr_ends_line` is true.
+std::vector<DocumentLine> lines_of(std::string_view bytes, bool cr_ends_line = false);
 
-/// Whether a line is the times of a subtitle: "00:01:02,500 --> 00:01:04,000", perhaps with a position.
+/// Whether a line has the times of a subtitle, such as "00:01:02,500 --> 00:01:04,000", with or without a
+/// position.
 bool is_times(std::string_view line);
 
-/// Collects the lines of subtitles as texts. The lines of a subtitle are one text, but a line that begins with
-/// a dash begins another: somebody else speaks. The dash is no part of the text, so that it stays.
+/// Collects the lines of subtitles as texts. The lines of a subtitle are one text, except that a line with a
+/// leading dash begins a new text, since another speaker begins there. The dash is not part of the text and
+/// stays unchanged.
 class SpokenText {
  public:
   SpokenText(const MarkupSource& source, TextMarks marks, PieceList& pieces)
@@ -37,7 +39,7 @@ class SpokenText {
   const MarkupSource& source_;
   TextMarks marks_;
   PieceList& pieces_;
-  size_t first_ = none, last_ = none;  // the bytes of the text that is read
+  size_t first_ = none, last_ = none;  // the bytes of the current text
 };
 
 }  // namespace sixfold

@@ -13,7 +13,7 @@ bool is_number(std::string_view line) {
   return !line.empty() && std::all_of(line.begin(), line.end(), is_ascii_digit);
 }
 
-/// The text of subtitles.
+/// Finds the texts of subtitles in SubRip format.
 class SubtitlePieces {
  public:
   explicit SubtitlePieces(const MarkupSource& source)

@@ -15,18 +15,18 @@
 namespace sixfold {
 namespace {
 
-/// A document as pieces, and the placeholder that stands for those that are kept within texts.
-struct PiecesOfDocument {
+/// The pieces of a document, and the placeholder that represents kept pieces within texts.
+struct DocumentPieces {
   std::string_view source;
   MarkupLanguage language;
   Pieces pieces;
   std::string placeholder;
 };
 
-/// Writes the translation of a segment with its elements. `placeholders` are those in the translation.
+/// Writes the translation of a segment with its elements. `placeholders`: the placeholders in the translation.
 class SegmentWriter {
  public:
-  SegmentWriter(const PiecesOfDocument& document, const Segment& segment, const TranslatedText& translation,
+  SegmentWriter(const DocumentPieces& document, const Segment& segment, const TranslatedText& translation,
                 std::vector<SegmentPlaceholder> placeholders)
       : source_(document.source),
         pieces_(document.pieces),
@@ -51,8 +51,8 @@ class SegmentWriter {
   }
 
  private:
-  /// White space between the tags at the ends of the segment. A line end there might make an empty line, which
-  /// ends a cue or a paragraph. What stands beside a mark is written with it.
+  /// Writes white space between the tags at the ends of the segment. In cues and Markdown it becomes a space,
+  /// since a line end could make an empty line. White space next to a mark is written with the mark.
   void write_space(size_t first, size_t last) {
     const auto is_mark = [&](size_t i) {
       return marks_may_be_words_ && i < pieces_.size() && pieces_[i].kind == PieceKind::mark;
@@ -65,24 +65,25 @@ class SegmentWriter {
         output_ += ' ';
     }
   }
-  /// In a plain document, in XLIFF and in Markdown a mark may stand for a word, so that white space beside it
-  /// stays there.
+  /// Writes a mark. In plain documents, XLIFF and Markdown a mark may stand for a word, so that the white space
+  /// next to it is kept.
   void write_mark(size_t i) {
     const auto is_space = [&](size_t piece) {
       return marks_may_be_words_ && piece >= segment_.first && piece < segment_.last &&
              pieces_[piece].kind == PieceKind::space;
     };
     const bool before = i > 0 && is_space(i - 1), after = is_space(i + 1);
-    if (before && !output_.empty() && output_.back() != ' ') write_space_of_text();
-    // A tag stands for nothing: where it has white space on one side, the translation has it on one side too.
+    if (before && !output_.empty() && output_.back() != ' ') write_text_space();
+    // A tag does not stand for a word: if it has white space on one side only, so has the translation.
     const bool one_side = source_[pieces_[i].begin] == '<' && output_.ends_with(' ') && !(before && after) &&
                           language_ != MarkupLanguage::markdown;
-    write_piece(argument_in_place_of(i));
-    wants_space_ = after && !one_side;
+    write_piece(mark_at_position_of(i));
+    needs_space_ = after && !one_side;
     skips_space_ = one_side;
   }
 
-  /// Whether a mark is a conversion of printf that takes the next argument: not "%1$s", "%(name)s" or "%%".
+  /// Whether a mark is a conversion specification of printf that consumes the next argument, unlike "%1$s",
+  /// "%(name)s" and "%%".
   bool takes_next_argument(size_t i) const {
     const std::string_view mark = source_.substr(pieces_[i].begin, pieces_[i].end - pieces_[i].begin);
     const size_t percent = mark.find('%');
@@ -100,9 +101,9 @@ class SegmentWriter {
     return language_ == MarkupLanguage::plain ? takes_next_argument(i)
                                               : language_ == MarkupLanguage::cues && is_time(i);
   }
-  /// The mark to write where `i` has its place: conversions that take the next argument keep their order, since
-  /// a program would read its arguments by the wrong types otherwise, and so do times.
-  size_t argument_in_place_of(size_t i) {
+  /// The mark to write at the position of `i`. Conversions that consume the next argument keep their order,
+  /// since a program would otherwise read its arguments with the wrong types. Times keep their order as well.
+  size_t mark_at_position_of(size_t i) {
     if (!keeps_order(i)) return i;
     for (; next_argument_ < segment_.last; ++next_argument_)
       if (is_placeholder_or_mark(next_argument_) && keeps_order(next_argument_)) return next_argument_++;
@@ -111,25 +112,25 @@ class SegmentWriter {
   bool is_placeholder_or_mark(size_t i) const {
     return pieces_[i].kind == PieceKind::mark || pieces_[i].kind == PieceKind::kept;
   }
-  void write_space_of_text() {
+  void write_text_space() {
     spaces_.push_back(output_.size());
     output_ += ' ';
   }
   void write_piece(size_t i) {
-    parts_from_word_ = false;
+    must_separate_word_ = false;
     if (language_ == MarkupLanguage::markdown && i != Piece::none && source_[pieces_[i].begin] == '`' &&
         output_.ends_with('`'))
-      output_ += ' ';  // two of code would be one
+      output_ += ' ';  // otherwise two code spans would become one
     if (i != Piece::none) output_ += source_.substr(pieces_[i].begin, pieces_[i].end - pieces_[i].begin);
   }
-  /// Writes the text up to `end`, and beyond if that is within a placeholder.
+  /// Writes the text up to `end`, or up to the end of the placeholder that contains it.
   void write_text(size_t end) {
     for (; next_placeholder_ < placeholders_.size() && placeholders_[next_placeholder_].begin < end;
          ++next_placeholder_) {
       write_plain_text(placeholders_[next_placeholder_].begin);
-      if (std::exchange(wants_space_, false)) write_space_of_text();
+      if (std::exchange(needs_space_, false)) write_text_space();
       skips_space_ = false;
-      write_piece(argument_in_place_of(placeholders_[next_placeholder_].piece));
+      write_piece(mark_at_position_of(placeholders_[next_placeholder_].piece));
       written_ += placeholder_size_;
     }
     write_plain_text(std::max(end, written_));
@@ -140,15 +141,15 @@ class SegmentWriter {
     if (language_ == MarkupLanguage::html || language_ == MarkupLanguage::xml)
       return void(output_ += escape_markup(part));
     if (part.empty()) return;
-    if (std::exchange(parts_from_word_, false) && begins_within_word(part)) output_ += ' ';
-    for (const char c : as_written(part)) {
+    if (std::exchange(must_separate_word_, false) && begins_within_word(part)) output_ += ' ';
+    for (const char c : escaped(part)) {
       if (std::exchange(skips_space_, false) && c == ' ') continue;
-      if (c == ' ' || wants_space_) write_space_of_text();
-      wants_space_ = false;
+      if (c == ' ' || needs_space_) write_text_space();
+      needs_space_ = false;
       if (c != ' ') output_ += c;
     }
   }
-  std::string as_written(std::string_view part) const {
+  std::string escaped(std::string_view part) const {
     if (language_ == MarkupLanguage::plain) return one_line(replace_invalid_utf8(part));
     if (language_ == MarkupLanguage::markdown)
       return escape_markdown(replace_invalid_utf8(part), output_.empty() ? '\n' : output_.back());
@@ -161,16 +162,16 @@ class SegmentWriter {
     return language_ == MarkupLanguage::markdown &&
            std::string_view("*_~").find(source_[pieces_[piece].begin]) != std::string_view::npos;
   }
-  /// Without words the marks of an emphasis would be text.
+  /// Whether an element is an emphasis without words, whose markup would be parsed as text.
   bool is_left_out(size_t i) const {
     const SegmentElement& element = segment_.elements[i];
     return element.open != SegmentElement::none && element.close != SegmentElement::none &&
            placement_.ranges[i].begin == placement_.ranges[i].end && placement_.children[i].empty() &&
            !element.mark && is_emphasis(element);
   }
-  /// Writes a start tag. In Markdown the marks of emphasis need a space beside some characters.
+  /// Writes a start tag. In Markdown the markup of emphasis needs a space next to some characters.
   void write_open(const SegmentElement& element) {
-    if (std::exchange(wants_space_, false)) write_space_of_text();
+    if (std::exchange(needs_space_, false)) write_text_space();
     if (element.open != SegmentElement::none && language_ == MarkupLanguage::markdown) {
       const char mark = source_[pieces_[element.open].begin];
       const bool within_word = ends_within_word(output_),
@@ -187,10 +188,10 @@ class SegmentWriter {
   void write_close(const SegmentElement& element) {
     if (element.close == SegmentElement::none) return;
     skips_space_ = false;
-    const bool parts =
+    const bool separates =
         is_emphasis(element) && (source_[pieces_[element.close].begin] == '_' || !ends_within_word(output_));
     write_piece(element.close);
-    parts_from_word_ = parts;
+    must_separate_word_ = separates;
   }
   void write_children(size_t parent) {
     for (const size_t i : placement_.children[parent]) {
@@ -207,28 +208,28 @@ class SegmentWriter {
     }
   }
 
-  /// Replaces spaces of the text by line ends, so that there are as many lines as in the source.
+  /// Replaces spaces of the text by line ends, so that there are as many lines as in the source, if possible.
   void break_lines() {
     const std::string_view raw = source_.substr(pieces_[segment_.first].begin,
                                                 pieces_[segment_.last - 1].end - pieces_[segment_.first].begin);
     const bool by_return = language_ == MarkupLanguage::cues && raw.find('\n') == raw.npos;
     const char line_feed = by_return ? '\r' : '\n';
-    std::vector<double> shares;  // of the source, before each of its line ends
+    std::vector<double> shares;  // the share of the source before each of its line ends
     for (size_t at = raw.find(line_feed); at != raw.npos; at = raw.find(line_feed, at + 1))
       shares.push_back(static_cast<double>(at) / static_cast<double>(raw.size()));
     const auto written = static_cast<size_t>(std::count(output_.begin(), output_.end(), line_feed));
-    const size_t wanted = std::min(shares.size() - std::min(shares.size(), written), spaces_.size());
+    const size_t count = std::min(shares.size() - std::min(shares.size(), written), spaces_.size());
     const std::string line_end = raw.find("\r\n") != raw.npos ? "\r\n" : std::string(1, line_feed);
-    std::vector<size_t> chosen;
+    std::vector<size_t> breaks;
     size_t next = 0;  // the first space that may be chosen
-    for (size_t i = 0; i < wanted; ++i) {
+    for (size_t i = 0; i < count; ++i) {
       const double best = shares[i] * static_cast<double>(output_.size());
       const auto distance = [&](size_t space) { return std::abs(static_cast<double>(spaces_[space]) - best); };
-      const size_t last = spaces_.size() - (wanted - i);
+      const size_t last = spaces_.size() - (count - i);
       while (next < last && distance(next + 1) < distance(next)) ++next;
-      chosen.push_back(spaces_[next++]);
+      breaks.push_back(spaces_[next++]);
     }
-    for (size_t i = chosen.size(); i-- > 0;) output_.replace(chosen[i], 1, line_end);
+    for (size_t i = breaks.size(); i-- > 0;) output_.replace(breaks[i], 1, line_end);
   }
 
   std::string_view source_;
@@ -243,17 +244,17 @@ class SegmentWriter {
   std::vector<SegmentPlaceholder> placeholders_;
   size_t next_placeholder_ = 0;
   std::string output_;
-  std::vector<size_t> spaces_;    // of the text, in the output
-  size_t written_ = 0;            // bytes of the text
-  bool wants_space_ = false;      // before the next text
-  bool parts_from_word_ = false;  // whether a letter must not follow at once
-  size_t opened_at_ = SIZE_MAX;   // the end of the output behind the last start tag
-  bool skips_space_ = false;      // of the next text
-  size_t next_argument_;          // the first piece that may be the next conversion
+  std::vector<size_t> spaces_;       // positions in the output of spaces of the text
+  size_t written_ = 0;               // number of bytes of the text that have been written
+  bool needs_space_ = false;         // whether a space must precede the next text
+  bool must_separate_word_ = false;  // whether a letter must not follow without a space
+  size_t opened_at_ = SIZE_MAX;      // the size of the output after the last start tag
+  bool skips_space_ = false;         // whether the space at the beginning of the next text is skipped
+  size_t next_argument_;             // the first piece that may be the next such conversion
 };
 
-/// The pieces with `kept` for those that a placeholder may take the place of: it stands beside no letter or
-/// digit, since it would become a part of a word. None if there are none.
+/// Returns the pieces with the kind `kept` for those that a placeholder can represent. These must not be next
+/// to a letter or digit, since the placeholder would become part of a word. Empty if there are no such pieces.
 Pieces with_placeholders(std::string_view source, const Pieces& pieces) {
   bool any = false, touches = false;
   const auto pass = [&](const Piece& piece, bool (*is_within)(std::string_view)) {
@@ -277,7 +278,7 @@ Pieces with_placeholders(std::string_view source, const Pieces& pieces) {
   return any ? kept : Pieces();
 }
 
-/// The number of the word in which each placeholder stands.
+/// The index of the word that contains each placeholder.
 std::vector<size_t> words_with(const std::vector<SegmentPlaceholder>& placeholders, std::string_view text) {
   const std::vector<TextRange> words = word_ranges(text);
   std::vector<size_t> numbers;
@@ -289,8 +290,9 @@ std::vector<size_t> words_with(const std::vector<SegmentPlaceholder>& placeholde
   return numbers;
 }
 
-/// The placeholders of a segment in its translation, in order; none unless it has all of them. Which is which,
-/// the word alignment tells; otherwise they have kept their order.
+/// The placeholders of a segment in its translation, in order; empty unless the translation has all of them.
+/// The word alignment determines the piece of each placeholder. Without a complete alignment they keep their
+/// order.
 std::vector<SegmentPlaceholder> placeholders_in(const Segment& segment, const TranslatedText& translation,
                                                 std::string_view placeholder) {
   const std::vector<SegmentPlaceholder>& source = segment.placeholders;
@@ -306,7 +308,7 @@ std::vector<SegmentPlaceholder> placeholders_in(const Segment& segment, const Tr
     by_word.emplace(words[i], i);
     found_by_word.emplace(found_words[i], i);
   }
-  std::map<size_t, size_t> aligned;  // of each place in the translation, that in the source
+  std::map<size_t, size_t> aligned;  // from indices in the translation to indices in the source
   std::set<size_t> used;
   for (const auto& [from, to] : translation.alignment) {
     const auto one = by_word.find(static_cast<size_t>(from)),
@@ -321,59 +323,62 @@ std::vector<SegmentPlaceholder> placeholders_in(const Segment& segment, const Tr
 
 /// The translation of a part of a document.
 struct Rewritten {
-  size_t last;  ///< the piece behind it
+  size_t last;  ///< the piece after it
   std::string bytes;
 };
 
-/// A text to translate.
-struct WantedText {
-  const PiecesOfDocument* document;
+/// A segment to translate, and its document.
+struct SegmentToTranslate {
+  const DocumentPieces* document;
   Segment segment;
 };
 
-/// The segments with placeholders and all segments without, in order: those that are in one of the former
-/// follow it, for the case that its translation lacks a placeholder.
-std::vector<WantedText> wanted_texts(const PiecesOfDocument& with, const PiecesOfDocument& without) {
+/// The segments with placeholders, and all segments of the document without placeholders, in order. The latter
+/// are used where the translation of a segment lacks a placeholder; they come after the segment that contains
+/// them.
+std::vector<SegmentToTranslate> segments_to_translate(const DocumentPieces& with,
+                                                      const DocumentPieces& without) {
   CharacterReferences references(without.language);
-  std::vector<WantedText> wanted;
+  std::vector<SegmentToTranslate> all;
   std::vector<Segment> segments = segments_of(without.source, without.pieces, references);
   for (Segment& segment : segments_of(with.source, with.pieces, references, with.placeholder)) {
     const auto inner = std::ranges::lower_bound(segments, segment.first, {}, &Segment::first);
     const bool has_text = inner != segments.end() && inner->first < segment.last;
     if (has_text && !segment.placeholders.empty() &&
         places_of_word(segment.text, with.placeholder).size() == segment.placeholders.size())
-      wanted.push_back({&with, std::move(segment)});
+      all.push_back({&with, std::move(segment)});
   }
-  for (Segment& segment : segments) wanted.push_back({&without, std::move(segment)});
-  std::ranges::stable_sort(wanted, {}, [](const WantedText& text) { return text.segment.first; });
-  return wanted;
+  for (Segment& segment : segments) all.push_back({&without, std::move(segment)});
+  std::ranges::stable_sort(all, {}, [](const SegmentToTranslate& text) { return text.segment.first; });
+  return all;
 }
 
 }  // namespace
 
 std::string translate_pieces(const MarkupSource& source, const Pieces& pieces, MarkupLanguage language,
                              const TextTranslator& translate) {
-  const PiecesOfDocument without{source.bytes, language, pieces, {}};
-  PiecesOfDocument with{source.bytes, language, {}, {}};
+  const DocumentPieces without{source.bytes, language, pieces, {}};
+  DocumentPieces with{source.bytes, language, {}, {}};
   if (translate.placeholder) with.pieces = with_placeholders(source.bytes, pieces);
   if (!with.pieces.empty()) with.placeholder = translate.placeholder();
   if (with.placeholder.empty()) with.pieces.clear();
-  const std::vector<WantedText> wanted = wanted_texts(with, without);
+  const std::vector<SegmentToTranslate> all = segments_to_translate(with, without);
   std::string output;
-  if (wanted.empty()) return output = source.bytes;
+  if (all.empty()) return output = source.bytes;
   std::vector<std::string> texts;
-  for (const WantedText& text : wanted) texts.push_back(text.segment.text);
+  for (const SegmentToTranslate& text : all) texts.push_back(text.segment.text);
   const std::vector<TranslatedText> translations = translate(texts);
   require(translations.size() == texts.size(),
           "{}: {} texts were to be translated, but there are {} translations", source.name, texts.size(),
           translations.size());
   std::map<size_t, Rewritten> parts;  // by their first pieces
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    const auto& [document, segment] = wanted[i];
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto& [document, segment] = all[i];
     auto placeholders = placeholders_in(segment, translations[i], document->placeholder);
     if (placeholders.size() != segment.placeholders.size()) continue;
     const auto before = parts.upper_bound(segment.first);
-    if (before != parts.begin() && segment.first < std::prev(before)->second.last) continue;  // is in it
+    if (before != parts.begin() && segment.first < std::prev(before)->second.last)
+      continue;  // it is within a segment with placeholders
     const size_t begin = pieces[segment.first].begin, end = pieces[segment.last - 1].end;
     parts[segment.first] = {
         segment.last,

@@ -6,9 +6,9 @@
 
 namespace sixfold {
 
-/// Translates the text of a document that has been cut into pieces, and returns the document. See
-/// `translate_html`. In a plain document, and in cues, the translation of a text has as many lines as the text,
-/// if it has enough words, of about the same shares of it.
+/// Translates the text of a document that has been divided into pieces, and returns the translated document.
+/// See `translate_html`. In plain documents and cues, the translation of a text has as many lines as the text
+/// if it has enough words, and each line has about the same share of the text as in the source.
 std::string translate_pieces(const MarkupSource& source, const Pieces& pieces, MarkupLanguage language,
                              const TextTranslator& translate);
 

@@ -5,12 +5,14 @@
 namespace sixfold {
 namespace {
 
-/// The texts of the cues. Blocks are found as the standard says (WebVTT, 6.1): an empty line ends a block, and
-/// a line with an arrow begins one unless it is the first or second line of its block.
+/// Finds the texts of the cues. Blocks are those of the WebVTT standard (section 6.1): an empty line ends a
+/// block, and a line with an arrow begins a new block unless it is the first or second line of its block.
 class CuePieces {
  public:
   explicit CuePieces(const MarkupSource& source)
-      : source_(source), lines_(lines_of(source.bytes, /*cr=*/true)), pieces_(source, MarkupLanguage::cues) {}
+      : source_(source),
+        lines_(lines_of(source.bytes, /*cr_ends_line=*/true)),
+        pieces_(source, MarkupLanguage::cues) {}
 
   Pieces read() {
     constexpr std::string_view signature = "WEBVTT";
@@ -21,7 +23,7 @@ class CuePieces {
     SpokenText text(source_, TextMarks::cues, pieces_);
     for (size_t i = skip_block(1); i < lines_.size();) {
       const size_t times = has_arrow(i) ? i : i + 1;
-      if (!has_arrow(times)) {  // a comment, a style, a region, or what no player shows
+      if (!has_arrow(times)) {  // a comment, style or region, or a block that players ignore
         i = skip_block(i + 1);
         continue;
       }
@@ -56,7 +58,7 @@ class CuePieces {
 std::string translate_webvtt(std::string_view vtt, const TextTranslator& translate, const std::string& name) {
   const MarkupSource source{vtt, name};
   require_text(source);
-  const TextTranslator fitting = [&](const std::vector<std::string>& texts) {
+  const TextTranslator without_empty_lines = [&](const std::vector<std::string>& texts) {
     std::vector<TranslatedText> translations = translate(texts);
     for (auto& [text, cut] : translations) {
       text = with_single_spaces(replace_nul(std::move(text)));  // empty lines would end the cue
@@ -64,7 +66,7 @@ std::string translate_webvtt(std::string_view vtt, const TextTranslator& transla
     }
     return translations;
   };
-  return translate_pieces(source, CuePieces(source).read(), MarkupLanguage::cues, fitting);
+  return translate_pieces(source, CuePieces(source).read(), MarkupLanguage::cues, without_empty_lines);
 }
 
 }  // namespace sixfold

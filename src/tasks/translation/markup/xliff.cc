@@ -8,13 +8,14 @@
 namespace sixfold {
 namespace {
 
-/// The code of a language as XLIFF has it: "de-DE" for "de_DE".
+/// The language code in the form of BCP 47, which XLIFF uses: "de-DE" for "de_DE".
 std::string bcp47(std::string code) {
   std::ranges::replace(code, '_', '-');
   return code;
 }
 
-/// The document that is to be translated: with a target for each unit that needs one, which repeats its source.
+/// Writes the document that is then translated in place: each unit that needs a translation gets a target with
+/// the content of its source.
 class TargetWriter {
  public:
   TargetWriter(const MarkupSource& source, const Xliff& xliff, const TextTranslator& translate)
@@ -40,7 +41,8 @@ class TargetWriter {
     return prepared += source_.bytes.substr(written);
   }
 
-  /// A source that was repeated, and what is to be added to its places for those of its target; may wrap.
+  /// A source that was copied, and the number to add to positions in the source for those in its target. The
+  /// addition may wrap around.
   struct Content {
     size_t element, shift;
   };
@@ -49,11 +51,11 @@ class TargetWriter {
  private:
   static constexpr size_t none = XmlElement::none;
 
-  /// What takes the place of bytes of the document.
+  /// A replacement of bytes of the document.
   struct Edit {
     size_t begin, end;
     std::string before;
-    size_t source = none;  ///< the element whose content follows
+    size_t source = none;  ///< the element whose content is inserted after `before`
     std::string after = {};
   };
 
@@ -68,39 +70,40 @@ class TargetWriter {
     if (changed != tag(element)) edits_.push_back({event.begin, event.end, changed});
   }
 
-  /// Compares the languages of the document with those of the model, and adds that of the targets.
+  /// Compares the languages of the document with those of the model, and adds the target language if it is
+  /// missing.
   void write_languages() {
     for (size_t i = 1; i < xliff_.xml.elements.size(); ++i) {
-      if (xliff_.name(i) != (xliff_.second ? "xliff" : "file")) continue;
+      if (xliff_.name(i) != (xliff_.is_version_2 ? "xliff" : "file")) continue;
       const std::string written = tag(i);
-      const char* const target = xliff_.second ? "trgLang" : "target-language";
-      compare(i, attribute(written, xliff_.second ? "srcLang" : "source-language"), translate_.source_language,
-              "from");
+      const char* const target = xliff_.is_version_2 ? "trgLang" : "target-language";
+      compare(i, attribute(written, xliff_.is_version_2 ? "srcLang" : "source-language"),
+              translate_.source_language, "from");
       compare(i, attribute(written, target), translate_.target_language, "into");
       if (xliff_.units.empty() || attribute(written, target).data()) continue;
       if (!translate_.target_language.empty())
         change_tag(i, with_attribute(written, target, bcp47(translate_.target_language)));
-      else if (xliff_.second)
+      else if (xliff_.is_version_2)
         throw_markup_error(
             source_, tag_event(i).begin,
             "has no trgLang, which a document with translations needs, and the language of the model "
             "is not known; add it");
     }
   }
-  void compare(size_t element, std::string_view document, std::string_view model, const char* how) const {
+  void compare(size_t element, std::string_view document, std::string_view model, const char* direction) const {
     if (document.empty() || model.empty() || is_same_language(document, model)) return;
     throw_markup_error(
         source_, tag_event(element).begin,
-        "is to be translated {} {}, but the model translates {} {}; choose another model or language", how,
-        document, how, model);
+        "is to be translated {} {}, but the model translates {} {}; choose another model or language",
+        direction, document, direction, model);
   }
 
   void write_target(const Xliff::Unit& unit) {
-    if (xliff_.second) change_tag(unit.element, with_attribute(tag(unit.element), "state", "translated"));
+    if (xliff_.is_version_2) change_tag(unit.element, with_attribute(tag(unit.element), "state", "translated"));
     const std::string name = std::string(xliff_.prefix) + "target";
     std::string start = unit.target == none ? "<" + name + ">" : tag(unit.target);
     if (start.ends_with("/>")) start.erase(start.size() - 2, 1);
-    if (!xliff_.second)
+    if (!xliff_.is_version_2)
       start = with_attribute(with_attribute(start, "state", "needs-review-translation"), "state-qualifier",
                              "leveraged-mt");
     const std::string end = "</" + name + ">";
@@ -109,8 +112,8 @@ class TargetWriter {
       edits_.push_back({tag_event(unit.target).begin, last, start, unit.source, end});
       return;
     }
-    const size_t behind = std::max(tag_event(unit.source).end, end_event(unit.source).end);
-    edits_.push_back({behind, behind, space_before(unit.source) + start, unit.source, end});
+    const size_t after = std::max(tag_event(unit.source).end, end_event(unit.source).end);
+    edits_.push_back({after, after, space_before(unit.source) + start, unit.source, end});
   }
   /// The white space before an element.
   std::string space_before(size_t element) const {

@@ -10,7 +10,7 @@
 namespace sixfold {
 namespace {
 
-/// Where the value of an attribute lies in a start tag; npos: nowhere.
+/// The begin and end of the value of an attribute in a start tag; npos if there is no such attribute.
 std::pair<size_t, size_t> find_attribute(std::string_view tag, std::string_view name) {
   constexpr std::string_view spaces = " \t\r\n";
   for (size_t i = tag.find_first_of(spaces); i != tag.npos;) {
@@ -40,8 +40,8 @@ class XliffReader {
                          "is not an XLIFF document, whose root is <xliff>");
     find_tags();
     const std::string_view version = attribute(tag(1), "version");
-    xliff_.second = version.starts_with("2.");
-    if (!xliff_.second && !version.starts_with("1."))
+    xliff_.is_version_2 = version.starts_with("2.");
+    if (!xliff_.is_version_2 && !version.starts_with("1."))
       throw_markup_error(source_, elements[1].begin, "is of version '{}' of XLIFF; those known are 1.x and 2.x",
                          version);
     find_units();
@@ -68,29 +68,29 @@ class XliffReader {
 
   void find_units() {
     std::vector<XmlElement>& elements = xliff_.xml.elements;
-    std::vector<size_t> units(elements.size(), none);  // of each element, by its index
+    std::vector<size_t> units(elements.size(), none);  // for each element, the index of its unit
     std::vector<bool> in_text(elements.size());
     for (size_t i = 1; i < elements.size(); ++i) {
       XmlElement& element = elements[i];
       const size_t parent = element.parent;
-      // From here on it says what holds in the element.
+      // Inherits values of the parent that are not set.
       element.translate = element.translate.value_or(elements[parent].translate.value_or(true));
       element.keeps_space = element.keeps_space.value_or(elements[parent].keeps_space.value_or(false));
       const std::string_view name = xliff_.name(i);
       in_text[i] = in_text[parent] || name == "source" || name == "seg-source" || name == "target";
-      if (name == (xliff_.second ? "segment" : "trans-unit") && !in_text[i]) {
+      if (name == (xliff_.is_version_2 ? "segment" : "trans-unit") && !in_text[i]) {
         units[i] = xliff_.units.size();
         xliff_.units.push_back({i});
       }
       if (units[parent] == none) continue;
       Xliff::Unit& unit = xliff_.units[units[parent]];
-      if ((name == "source" && unit.source == none) || (name == "seg-source" && !xliff_.second))
+      if ((name == "source" && unit.source == none) || (name == "seg-source" && !xliff_.is_version_2))
         unit.source = i;
       if (name == "target" && unit.target == none) unit.target = i;
     }
   }
 
-  /// Whether anything but white space is in an element.
+  /// Whether an element contains anything but white space.
   bool has_content(size_t element) const {
     const auto& events = xliff_.xml.events;
     for (size_t i = xliff_.starts[element] + 1; i < xliff_.ends[element]; ++i)
@@ -112,15 +112,15 @@ class XliffReader {
         has_section(unit.source) || attribute(tag(unit.element), "approved") == "yes")
       return false;
     if (unit.target == none || !has_content(unit.target)) return true;
-    const std::string_view state = attribute(tag(xliff_.second ? unit.element : unit.target), "state");
-    return xliff_.second ? state == "initial" : state == "new" || state == "needs-translation";
+    const std::string_view state = attribute(tag(xliff_.is_version_2 ? unit.element : unit.target), "state");
+    return xliff_.is_version_2 ? state == "initial" : state == "new" || state == "needs-translation";
   }
 
   const MarkupSource& source_;
   Xliff xliff_;
 };
 
-/// Finds the parts of a source, and which codes belong together.
+/// Finds the parts of a source, and pairs its codes.
 class PartFinder {
  public:
   PartFinder(const MarkupSource& source, const Xliff& xliff, size_t element, size_t shift)
@@ -153,7 +153,7 @@ class PartFinder {
     return parts_.back();
   }
 
-  /// Adds an element up to the event that is returned.
+  /// Adds an element, or its start tag. Returns the index of the last event that was added.
   size_t begin_element(size_t i) {
     const XmlEvent& event = xliff_.xml.events[i];
     const std::string_view name = xliff_.name(event.element), tag = bytes(event);
@@ -169,9 +169,9 @@ class PartFinder {
     }
     const size_t last = xliff_.ends[event.element];
     const XmlEvent& end = xliff_.xml.events[last];
-    const auto id = [&](const char* own, const char* other) {
-      const std::string_view given = attribute(tag, own);
-      return std::string(given.data() ? given : attribute(tag, other));
+    const auto id = [&](const char* name_of_id, const char* fallback) {
+      const std::string_view value = attribute(tag, name_of_id);
+      return std::string(value.data() ? value : attribute(tag, fallback));
     };
     if (name == "bpt" || name == "bx") {
       begin_pair("c" + id("rid", "id"), event);
@@ -196,7 +196,7 @@ class PartFinder {
       add(PieceKind::boundary, event);
       return;
     }
-    // Codes that begin in the element and end behind it cross it.
+    // Codes that begin in the element and end after it cross its tags.
     const std::string key = key_of(event.element);
     for (; nested_.back() != open_[key]; nested_.pop_back()) parts_[nested_.back()].kind = PieceKind::boundary;
     end_pair(key, event);
@@ -225,7 +225,7 @@ class PartFinder {
       nested_.pop_back();
       add(PieceKind::close, event).partner = opened;
       parts_[opened].partner = parts_.size() - 1;
-    } else {  // they cross others
+    } else {  // the tags cross others
       parts_[opened].kind = PieceKind::boundary;
       add(PieceKind::boundary, event);
     }
@@ -235,9 +235,9 @@ class PartFinder {
   const Xliff& xliff_;
   size_t element_, shift_;
   std::vector<PieceRange> parts_;
-  std::map<std::string, size_t> open_;  // the parts of codes that have not ended
-  std::vector<size_t> nested_;          // the parts of codes, outermost first, some of which have ended
-  std::set<size_t> ended_;              // the parts of codes that have
+  std::map<std::string, size_t> open_;  // the parts of open codes, by key
+  std::vector<size_t> nested_;          // the parts of codes, outermost first; some may have ended
+  std::set<size_t> ended_;              // the parts of codes that have ended
 };
 
 }  // namespace

@@ -11,34 +11,35 @@ namespace sixfold {
 struct Xliff {
   /// A text with its translation: a trans-unit of 1.x, a segment of 2.x.
   struct Unit {
-    size_t element;                    ///< its index
-    size_t source = XmlElement::none;  ///< of the element that is translated: source, or seg-source
+    size_t element;                    ///< index of its element
+    size_t source = XmlElement::none;  ///< index of the element to translate: source or seg-source
     size_t target = XmlElement::none;
   };
 
   XmlEvents xml;
-  std::vector<size_t> starts, ends;  ///< the events of the tags of each element
-  std::string_view prefix;           ///< of the names of its elements, with its colon
-  bool second = false;               ///< whether its version is 2.x
-  std::vector<Unit> units;           ///< those that need a translation, in order
+  std::vector<size_t> starts, ends;  ///< for each element, the indices of the events of its tags
+  std::string_view prefix;           ///< namespace prefix of its elements, including the colon
+  bool is_version_2 = false;         ///< whether its version is 2.x
+  std::vector<Unit> units;           ///< the units that need a translation, in order
 
   /// The name of an element without the prefix; empty if it is not an element of XLIFF.
   std::string_view name(size_t element) const;
 };
 
-/// Reads an XLIFF document, and which of its units need a translation: those whose source has text that is
-/// translated, without CDATA sections, and whose target is empty or says by its state that it is not translated
-/// yet. Throws an input error with its place if it is not XLIFF, or as `read_xml`.
+/// Reads an XLIFF document, and finds the units that need a translation: the source has text to translate and
+/// no CDATA section, and the target is missing, empty, or untranslated according to its state. Throws an input
+/// error with line and column if the document is not XLIFF, or as `read_xml`.
 Xliff read_xliff(const MarkupSource& source);
 
-/// The value of an attribute in a start tag of well-formed XML, as it is written; without data if it has none.
+/// The value of an attribute in a start tag of well-formed XML, as written; a null view if there is no such
+/// attribute.
 std::string_view attribute(std::string_view tag, std::string_view name);
-/// A start tag with an attribute of this value, in place of the value that it has.
+/// Returns a start tag with an attribute set to this value.
 std::string with_attribute(std::string tag, std::string_view name, std::string_view value);
 
-/// Adds the content of a source to pieces. `shift` is added to the bytes of events. Codes that belong together
-/// are inline elements: <g>, <pc> and <mrk>, and pairs such as <bpt> and <ept>. All other codes are marks;
-/// those that are of no type may stand for words.
+/// Adds the content of a source to pieces. `shift` is added to the positions of events. Paired codes are inline
+/// elements: <g>, <pc> and <mrk>, and pairs such as <bpt> and <ept>. All other codes are marks; those without a
+/// type may stand for words.
 void add_unit_content(const MarkupSource& source, const Xliff& xliff, size_t element, size_t shift,
                       PieceList& pieces);
 

@@ -11,33 +11,33 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What an element is to the text in it and around it.
+/// The role of an element for the texts in it and around it.
 struct ElementRole {
   bool is_inline = false, translated = true, keeps_space = false;
-  bool within_text = false;       // is_inline, and both its own content and what is around it are translated
-  bool stands_for_words = false;  // is_inline, and only what is around it is translated
-  size_t inline_depth = 0;        // the number of elements within text that it is in, with itself
+  bool within_text = false;       // is inline, and both its content and the text around it are translated
+  bool stands_for_words = false;  // is inline, and only the text around it is translated
+  size_t inline_depth = 0;        // number of nested `within_text` elements, including this one
 };
 
-/// The roles of all elements; those of parents are found first.
+/// The roles of all elements. Parents come before their children.
 std::vector<ElementRole> roles_of(const std::vector<XmlElement>& elements, const XmlOptions& options) {
   std::vector<ElementRole> roles(elements.size());
   for (size_t i = 1; i < elements.size(); ++i) {
     const XmlElement& element = elements[i];
-    const ElementRole& around = roles[element.parent];
+    const ElementRole& parent = roles[element.parent];
     ElementRole& role = roles[i];
     const bool container = element.elements > 1 && !element.has_text;
     role.is_inline =
-        !options.outline_detection || (!container && (elements[element.parent].has_text || around.is_inline));
+        !options.outline_detection || (!container && (elements[element.parent].has_text || parent.is_inline));
     if (contains(options.non_splitting_tags, element.name)) role.is_inline = true;
     if (contains(options.splitting_tags, element.name)) role.is_inline = false;
     const bool ignored = contains(options.ignore_tags, element.name);
-    role.translated = element.translate.value_or(around.translated) && !ignored;
-    role.keeps_space = element.keeps_space.value_or(around.keeps_space);
+    role.translated = element.translate.value_or(parent.translated) && !ignored;
+    role.keeps_space = element.keeps_space.value_or(parent.keeps_space);
     role.within_text =
-        role.is_inline && role.translated && around.translated && around.inline_depth < max_inline_depth;
-    role.stands_for_words = role.is_inline && !role.translated && around.translated;
-    role.inline_depth = around.inline_depth + (role.within_text ? 1 : 0);
+        role.is_inline && role.translated && parent.translated && parent.inline_depth < max_inline_depth;
+    role.stands_for_words = role.is_inline && !role.translated && parent.translated;
+    role.inline_depth = parent.inline_depth + (role.within_text ? 1 : 0);
   }
   return roles;
 }

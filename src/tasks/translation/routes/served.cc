@@ -13,17 +13,17 @@
 namespace sixfold::serve {
 namespace {
 
-/// Whether the languages of a model are chosen by tokens that are known.
-bool chooses_languages(const TranslationSettings& settings) {
+/// Whether a model is multilingual and selects its languages by known tokens.
+bool is_multilingual(const TranslationSettings& settings) {
   return !settings.language_token.empty() || !settings.directions.empty();
 }
 
-/// The name of a model: the given one, or that of the languages of its settings. A model of many languages that
-/// has none there has the name of its folder.
+/// The name of a model: the given one, or the languages of its settings. A multilingual model without languages
+/// in its settings has the name of its folder.
 std::string name_of(const ModelSpec& spec, const ModelConfig& config) {
   if (!spec.name.empty()) return spec.name;
   const auto settings = settings_of<TranslationSettings>(config);
-  if (chooses_languages(settings))
+  if (is_multilingual(settings))
     return settings.source_language.empty() || settings.target_language.empty()
                ? spec.name_or_folder()
                : client_code(settings.source_language) + "-" + client_code(settings.target_language);
@@ -33,7 +33,7 @@ std::string name_of(const ModelSpec& spec, const ModelConfig& config) {
   return settings.source_language + "-" + settings.target_language;
 }
 
-/// The languages that a name has.
+/// The languages in the name of a model.
 LanguagePair languages_of(const ModelSpec& spec, const std::string& name) {
   const auto languages = language_pair(name);
   require(languages.has_value(), "'{}': '{}' does not name two languages, as en-de does; write en-de={}",
@@ -41,11 +41,12 @@ LanguagePair languages_of(const ModelSpec& spec, const std::string& name) {
   return *languages;
 }
 
-/// Checks what can be known before the weights are loaded.
+/// Performs the checks that are possible before the weights are loaded. Returns the spec with the name of the
+/// model.
 ModelSpec checked(const ModelSpec& spec, const ModelConfig& config, const EngineSettings& settings) {
   ModelSpec named = spec;
   named.name = name_of(spec, config);
-  if (!chooses_languages(settings_of<TranslationSettings>(config))) languages_of(spec, named.name);
+  if (!is_multilingual(settings_of<TranslationSettings>(config))) languages_of(spec, named.name);
   if (const auto layer = settings.alignment_layer)
     require(*layer >= -config.decoder_layers && *layer < config.decoder_layers,
             "alignment_layer: is {}, but the decoder of {} has layers 0 to {}", *layer, spec.folder,
@@ -53,7 +54,7 @@ ModelSpec checked(const ModelSpec& spec, const ModelConfig& config, const Engine
   return named;
 }
 
-/// Appends those that are not there yet.
+/// Appends the codes that are not yet in `codes`.
 void add_new(const std::vector<std::string>& more, std::vector<std::string>& codes) {
   if (codes.empty()) {
     codes = more;
@@ -68,54 +69,55 @@ void add_new(const std::vector<std::string>& more, std::vector<std::string>& cod
 ServedTranslation::ServedTranslation(const ModelSpec& spec, const EngineSettings& settings)
     : alignment_layer(settings.alignment_layer), translator_(spec.folder, settings.runtime()) {
   name = spec.name;
-  const auto settings_of_task = settings_of<TranslationSettings>(translator_.config());
-  for (const std::string& direction : settings_of_task.directions) {
+  const auto task_settings = settings_of<TranslationSettings>(translator_.config());
+  for (const std::string& direction : task_settings.directions) {
     const LanguagePair& pair = pairs_.emplace_back(*language_pair(direction));
     add_new({pair.source}, sources), add_new({pair.target}, targets);
-    own_codes_[pair.source] = pair.source, own_codes_[pair.target] = pair.target;
+    model_codes_[pair.source] = pair.source, model_codes_[pair.target] = pair.target;
   }
   if (!pairs_.empty()) return;
-  const std::vector<std::string> own = translator_.languages();
-  if (own.empty()) {
+  const std::vector<std::string> model_languages = translator_.languages();
+  if (model_languages.empty()) {
     const LanguagePair pair = languages_of(spec, spec.name);
     source = pair.source, target = pair.target;
     sources = {source}, targets = {target};
     const SentenceSplitter known(source);  // throws if ICU does not know the language
     return;
   }
-  for (const std::string& language : own) {
+  for (const std::string& language : model_languages) {
     const std::string code = is_language_code(language) ? language : client_code(language),
-                      unique = own_codes_.contains(code) ? language : code;
-    own_codes_[unique] = language;
+                      unique = model_codes_.contains(code) ? language : code;
+    model_codes_[unique] = language;
     sources.push_back(unique);
   }
   targets = sources;
-  const TranslationSettings& usual = settings_of_task;
-  source = known(sources, usual.source_language), target = known(targets, usual.target_language);
-  for (const std::string& language : {usual.source_language, usual.target_language})
-    require(language.empty() || std::ranges::count(own, language) > 0,
+  source = find_language(sources, task_settings.source_language);
+  target = find_language(targets, task_settings.target_language);
+  for (const std::string& language : {task_settings.source_language, task_settings.target_language})
+    require(language.empty() || std::ranges::count(model_languages, language) > 0,
             "{}: the language '{}' of its config.json is not one of the model's", spec.folder, language);
 }
 
-std::string spelled_as_in(const std::vector<std::string>& languages, const std::string& code) {
-  constexpr size_t longest_code = 32;
-  const auto plain = [](std::string_view text) {
-    std::string letters;
+std::string match_language(const std::vector<std::string>& languages, const std::string& code) {
+  constexpr size_t max_code_bytes = 32;
+  const auto normalized = [](std::string_view text) {
+    std::string result;
     for (const char c : text)
-      letters += c == '_' ? '-' : 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return letters;
+      result += c == '_' ? '-' : 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return result;
   };
   for (const std::string& language : languages)
-    if (code.size() <= longest_code && plain(language) == plain(code)) return language;
-  const std::string usual = code.empty() || code.size() > longest_code ? "" : client_code(code);
-  return std::ranges::count(languages, usual) > 0 ? usual : "";
+    if (code.size() <= max_code_bytes && normalized(language) == normalized(code)) return language;
+  const std::string short_code = code.empty() || code.size() > max_code_bytes ? "" : client_code(code);
+  return std::ranges::count(languages, short_code) > 0 ? short_code : "";
 }
 
-std::string ServedTranslation::known(const std::vector<std::string>& languages, const std::string& code) const {
+std::string ServedTranslation::find_language(const std::vector<std::string>& languages,
+                                             const std::string& code) const {
   if (std::ranges::count(languages, code) > 0) return code;
-  for (const auto& [client, own] : own_codes_)
-    if (own == code) return client;
-  return has_many_languages() ? spelled_as_in(languages, code) : "";
+  for (const auto& [client_code, model_code] : model_codes_)
+    if (model_code == code) return client_code;
+  return has_many_languages() ? match_language(languages, code) : "";
 }
 
 bool ServedTranslation::translates(const LanguagePair& languages) const {
@@ -135,33 +137,34 @@ std::string ServedTranslation::describe_pairs() const {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string ServedTranslation::own_code(const std::string& code) const {
-  const auto own = own_codes_.find(code);
-  return own == own_codes_.end() ? "" : own->second;
+std::string ServedTranslation::model_code(const std::string& code) const {
+  const auto found = model_codes_.find(code);
+  return found == model_codes_.end() ? "" : found->second;
 }
 
 std::string ServedPair::splitting_language() const {
-  constexpr const char* without_rules = "eo";  // splits by the rules of Unicode alone
-  return *icu::Locale(source.c_str()).getISO3Language() != 0 ? source : without_rules;
+  constexpr const char* fallback = "eo";  // has no rules besides those of Unicode
+  return *icu::Locale(source.c_str()).getISO3Language() != 0 ? source : fallback;
 }
 
 std::optional<ServedPair> pair_of(const TranslationModel& model, const std::string& source,
                                   const std::string& target) {
-  ServedPair pair{model, model->known(model->sources, source.empty() ? model->source : source),
-                  model->known(model->targets, target.empty() ? model->target : target)};
+  ServedPair pair{model, model->find_language(model->sources, source.empty() ? model->source : source),
+                  model->find_language(model->targets, target.empty() ? model->target : target)};
   if (pair.source.empty() || pair.target.empty() || !model->translates({pair.source, pair.target})) return {};
   return pair;
 }
 
-std::string client_code(const std::string& own) {
-  icu::Locale locale = icu::Locale::createCanonical(own.c_str());
-  icu::Locale usual(locale.getLanguage());
+std::string client_code(const std::string& model_code) {
+  icu::Locale locale = icu::Locale::createCanonical(model_code.c_str());
+  icu::Locale default_locale(locale.getLanguage());
   UErrorCode error = U_ZERO_ERROR;
   locale.addLikelySubtags(error);
-  usual.addLikelySubtags(error);
+  default_locale.addLikelySubtags(error);
   std::string code = locale.getLanguage();
-  if (std::string_view(locale.getScript()) != usual.getScript()) code += fmt::format("-{}", locale.getScript());
-  return U_SUCCESS(error) && is_language_code(code) ? code : own;
+  if (std::string_view(locale.getScript()) != default_locale.getScript())
+    code += fmt::format("-{}", locale.getScript());
+  return U_SUCCESS(error) && is_language_code(code) ? code : model_code;
 }
 
 void ServedTranslation::describe(nlohmann::ordered_json& entry) const {

@@ -17,7 +17,8 @@ struct Line {
   std::string end;
 };
 
-SplitParagraph whole(std::string_view line) {
+/// A line that is not split: its text without the spaces around it is one sentence.
+SplitParagraph unsplit(std::string_view line) {
   const std::string_view inner = trim_spaces(line);
   if (inner.empty()) return {{}, {std::string(line)}};
   const auto begin = static_cast<size_t>(inner.data() - line.data());
@@ -29,20 +30,22 @@ bool splits_sentences(LineBreaks breaks) {
   return breaks == LineBreaks::lines_and_sentences || breaks == LineBreaks::sentences;
 }
 
-void end_if_cancelled(const TextOptions& options) {
+void throw_if_cancelled(const TextOptions& options) {
   if (options.translation.cancel.stop_requested()) throw Cancelled();
 }
 
-/// A blank line is a part of the end of the line before it.
-std::vector<Line> lines_of(const std::string& text, const TextOptions& options, const SentenceSplitter& all) {
+/// Splits a text into lines. Blank lines belong to the end of the line before them.
+std::vector<Line> lines_of(const std::string& text, const TextOptions& options,
+                           const SentenceSplitter& splitter) {
   const auto parts_of = [&](std::string_view line) {
-    return splits_sentences(options.breaks) && !trim_spaces(line).empty() ? all.split(line) : whole(line);
+    return splits_sentences(options.breaks) && !trim_spaces(line).empty() ? splitter.split(line)
+                                                                          : unsplit(line);
   };
   if (options.breaks == LineBreaks::sentences || options.breaks == LineBreaks::none)
     return {{parts_of(one_line(text)), ""}};
   std::vector<Line> lines;
   for (size_t begin = 0; begin < text.size();) {
-    end_if_cancelled(options);
+    throw_if_cancelled(options);
     const size_t feed = std::min(text.find('\n', begin), text.size());
     const size_t next = std::min(feed + 1, text.size());
     const size_t end = feed > begin && feed < text.size() && text[feed - 1] == '\r' ? feed - 1 : feed;
@@ -56,7 +59,7 @@ std::vector<Line> lines_of(const std::string& text, const TextOptions& options, 
   return lines;
 }
 
-/// The text with the translations of a rank, or with the worst ones where there are fewer.
+/// The text with the translations of this rank, or with the last one where there are fewer.
 std::string joined(const std::vector<Line>& lines, std::span<const TranslatedLine> sentences, size_t rank) {
   std::string text;
   size_t next = 0;
@@ -72,94 +75,95 @@ std::string joined(const std::vector<Line>& lines, std::span<const TranslatedLin
   return text;
 }
 
-/// Adds an alternative that is another text than those before it.
+/// Adds an alternative unless the result already has this text.
 void add_alternative(TextResult& result, std::string text) {
   if (text != result.text && std::ranges::find(result.alternatives, text) == result.alternatives.end())
     result.alternatives.push_back(std::move(text));
 }
 
-/// Of an answer. Further sentences and translations have none.
-constexpr size_t most_attention_weights = 1'000'000;
+/// The maximum number of attention weights in a response. Further sentences and translations have none.
+constexpr size_t max_attention_weights = 1'000'000;
 
 std::string translate_one(const std::string& document, size_t number, const TextOptions& options,
                           const TextTranslator& translate) {
   return translate_document(options.kind, document, translate, options.xml, fmt::format("text {}", number + 1));
 }
 
-/// The options of the translator.
+/// The options for the translator.
 TranslateOptions translator_options(const ServedPair& pair, const TextOptions& options, bool keep_symbols) {
-  TranslateOptions how = options.translation;
-  how.keep_symbols = keep_symbols;
-  how.source_language = pair.model->own_code(pair.source);
-  how.target_language = pair.model->own_code(pair.target);
-  if (options.kind != TextKind::plain) how.details = {.alignment = true};
-  if (!how.details.layer) how.details.layer = pair.model->alignment_layer;
-  how.warn_of_cuts = false;
-  if (options.constraints.empty() && !options.glossary) return how;
-  how.constraints = [&options](size_t, const std::string& source) {
+  TranslateOptions result = options.translation;
+  result.keep_symbols = keep_symbols;
+  result.source_language = pair.model->model_code(pair.source);
+  result.target_language = pair.model->model_code(pair.target);
+  if (options.kind != TextKind::plain) result.details = {.alignment = true};
+  if (!result.details.layer) result.details.layer = pair.model->alignment_layer;
+  result.warn_of_cuts = false;
+  if (options.constraints.empty() && !options.glossary) return result;
+  result.constraints = [&options](size_t, const std::string& source) {
     OutputConstraints constraints = options.constraints;
     if (options.glossary)
       for (std::string& phrase : options.glossary->targets_in(source))
         constraints.phrases.push_back(std::move(phrase));
     return constraints;
   };
-  return how;
+  return result;
 }
 
-/// Translates documents. Their texts are found first, so that those of all documents are translated at once.
+/// Translates documents. A first pass collects the texts of all documents, so that they are translated in one
+/// call. A second pass puts the translations in place.
 std::vector<TextResult> translate_documents(const ServedPair& pair, std::span<const std::string> documents,
                                             const TextOptions& options, bool keep_symbols) {
   std::vector<std::string> texts;
   std::vector<size_t> begins;
-  TranslateOptions how = translator_options(pair, options, keep_symbols);
-  how.line_name = "text";
-  if (splits_sentences(options.breaks)) how.split_sentences = pair.splitting_language();
-  const auto placeholder = [&] { return pair.model->predictor().placeholder(how); };
-  TextTranslator collect = [&](const std::vector<std::string>& some) {
-    texts.insert(texts.end(), some.begin(), some.end());
-    std::vector<TranslatedText> same;
-    for (const std::string& text : some) same.push_back({text});
-    return same;
+  TranslateOptions translate_options = translator_options(pair, options, keep_symbols);
+  translate_options.line_name = "text";
+  if (splits_sentences(options.breaks)) translate_options.split_sentences = pair.splitting_language();
+  const auto placeholder = [&] { return pair.model->predictor().placeholder(translate_options); };
+  TextTranslator collect = [&](const std::vector<std::string>& batch) {
+    texts.insert(texts.end(), batch.begin(), batch.end());
+    std::vector<TranslatedText> unchanged;
+    for (const std::string& text : batch) unchanged.push_back({text});
+    return unchanged;
   };
-  const auto tell = [&](TextTranslator& translate) {
+  const auto set_context = [&](TextTranslator& translate) {
     translate.placeholder = placeholder;
     translate.source_language = pair.source;
     translate.target_language = pair.target;
   };
-  tell(collect);
+  set_context(collect);
   for (size_t i = 0; i < documents.size(); ++i) {
-    end_if_cancelled(options);
+    throw_if_cancelled(options);
     begins.push_back(texts.size());
     translate_one(documents[i], i, options, collect);
   }
   std::vector<std::vector<TranslatedText>> translations;
   std::vector<bool> cut;
-  pair.model->predictor().translate(texts, how, [&](const TranslatedLine& line) {
+  pair.model->predictor().translate(texts, translate_options, [&](const TranslatedLine& line) {
     std::vector<TranslatedText>& best = translations.emplace_back();
     for (const Translation& translation : line.translations)
       best.push_back({translation.text, translation.alignment});
     cut.push_back(line.tokens_cut > 0);
   });
-  const auto of_rank = [&](size_t document, size_t rank) {
-    TextTranslator replay = [&](const std::vector<std::string>& some) {
-      std::vector<TranslatedText> chosen;
-      for (size_t i = 0; i < some.size(); ++i) {
+  const auto translation_of_rank = [&](size_t document, size_t rank) {
+    TextTranslator replay = [&](const std::vector<std::string>& batch) {
+      std::vector<TranslatedText> ranked;
+      for (size_t i = 0; i < batch.size(); ++i) {
         const std::vector<TranslatedText>& best = translations[begins[document] + i];
-        chosen.push_back(best[std::min(rank, best.size() - 1)]);
+        ranked.push_back(best[std::min(rank, best.size() - 1)]);
       }
-      return chosen;
+      return ranked;
     };
-    tell(replay);
+    set_context(replay);
     return translate_one(documents[document], document, options, replay);
   };
   std::vector<TextResult> results;
   for (size_t i = 0; i < documents.size(); ++i) {
-    end_if_cancelled(options);
-    results.push_back({of_rank(i, 0)});
+    throw_if_cancelled(options);
+    results.push_back({translation_of_rank(i, 0)});
     const size_t end = i + 1 < documents.size() ? begins[i + 1] : texts.size();
     for (size_t text = begins[i]; text < end; ++text) results.back().cut += cut[text] ? 1 : 0;
     for (int rank = 1; rank < options.translation.n_best && begins[i] < end; ++rank)
-      add_alternative(results.back(), of_rank(i, static_cast<size_t>(rank)));
+      add_alternative(results.back(), translation_of_rank(i, static_cast<size_t>(rank)));
   }
   return results;
 }
@@ -171,36 +175,36 @@ std::vector<TextResult> translate_lines(const ServedPair& pair, std::span<const 
   std::vector<std::string> sources;
   const SentenceSplitter splitter(pair.splitting_language());
   for (const std::string& text : texts) {
-    end_if_cancelled(options);
+    throw_if_cancelled(options);
     lines.push_back(lines_of(text, options, splitter));
     for (const Line& line : lines.back())
       sources.insert(sources.end(), line.parts.sentences.begin(), line.parts.sentences.end());
   }
-  const TranslateOptions how = translator_options(pair, options, keep_symbols);
+  const TranslateOptions translate_options = translator_options(pair, options, keep_symbols);
   std::vector<TranslatedLine> sentences;
   sentences.reserve(sources.size());
   size_t weights = 0;
-  pair.model->predictor().translate(sources, how, [&](const TranslatedLine& line) {
+  pair.model->predictor().translate(sources, translate_options, [&](const TranslatedLine& line) {
     sentences.push_back(line);
     for (Translation& translation : sentences.back().translations) {
       if (!translation.attention) continue;
       weights += translation.attention->weights.size();
-      if (weights > most_attention_weights) translation.attention.reset();
+      if (weights > max_attention_weights) translation.attention.reset();
     }
   });
   std::vector<TextResult> results;
   auto next = sentences.begin();
-  for (const std::vector<Line>& of_text : lines) {
+  for (const std::vector<Line>& text_lines : lines) {
     TextResult& result = results.emplace_back();
     size_t count = 0;
-    for (const Line& line : of_text) count += line.parts.sentences.size();
+    for (const Line& line : text_lines) count += line.parts.sentences.size();
     result.sentences.assign(std::make_move_iterator(next),
                             std::make_move_iterator(next + static_cast<std::ptrdiff_t>(count)));
     next += static_cast<std::ptrdiff_t>(count);
     for (const TranslatedLine& sentence : result.sentences) result.cut += sentence.tokens_cut > 0 ? 1 : 0;
-    result.text = joined(of_text, result.sentences, 0);
+    result.text = joined(text_lines, result.sentences, 0);
     for (int rank = 1; rank < options.translation.n_best && count > 0; ++rank)
-      add_alternative(result, joined(of_text, result.sentences, static_cast<size_t>(rank)));
+      add_alternative(result, joined(text_lines, result.sentences, static_cast<size_t>(rank)));
   }
   return results;
 }

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Attention has many numbers: five decimals are enough to show them.
+/// The weights are rounded to five decimals, since there are many of them.
 Json weights_json(const SentenceAttention& attention) {
   Json weights = Json::array();
   for (const float weight : attention.weights)
@@ -83,7 +83,7 @@ Json translation_json(const Translation& translation, const ExtraOutputs& detail
   return json;
 }
 
-/// A text and its translations, with the details that were wanted.
+/// A text and its translations, with the requested details.
 Json result_json(const TextResult& text, const ExtraOutputs& details) {
   Json sentences = Json::array();
   for (const TranslatedLine& sentence : text.sentences) {
@@ -112,21 +112,22 @@ ServedPair pair_of(Service& service, const Fields& fields) {
   if (const auto name = fields.text("model")) {
     const ModelPointer model = service.models().find(*name);
     if (!model) throw HttpError(404, fmt::format("There is no model named {}.", *name));
-    const TranslationModel translates = as<ServedTranslation>(model);
-    if (!translates) throw HttpError(400, fmt::format("The model {} does not translate.", *name));
-    if (const auto pair = serve::pair_of(translates, source.value_or(""), target.value_or(""))) return *pair;
-    if (translates->has_many_languages())
+    const TranslationModel translator = as<ServedTranslation>(model);
+    if (!translator) throw HttpError(400, fmt::format("The model {} does not translate.", *name));
+    if (const auto pair = serve::pair_of(translator, source.value_or(""), target.value_or(""))) return *pair;
+    if (translator->has_many_languages())
       throw HttpError(
           400, fmt::format("The model {} translates {}; \"source\" and \"target\" must be among them.", *name,
-                           translates->describe_pairs()));
+                           translator->describe_pairs()));
     throw HttpError(
         400, fmt::format("The model {} translates from {} to {}; leave out \"source\" and \"target\".", *name,
-                         translates->source, translates->target));
+                         translator->source, translator->target));
   }
   return required_pair(service, fields.required_text("source"), fields.required_text("target"));
 }
 
-/// What needs a text of a single sentence makes it one. `fields`: the names of what needs it.
+/// Treats the text as one sentence. Throws an `HttpError` if there are several texts or lines. `fields`: the
+/// fields of the request that need a single sentence.
 void require_one_sentence(const Fields& request, const std::vector<std::string>& texts, const char* fields,
                           TextOptions& options) {
   if (texts.size() != 1 || texts[0].find_first_of("\r\n") != std::string::npos)
@@ -137,33 +138,34 @@ void require_one_sentence(const Fields& request, const std::vector<std::string>&
   options.breaks = LineBreaks::lines;
 }
 
-/// Of the prefix and all phrases of a request: a prefix takes time that grows with its square.
-constexpr size_t most_constraint_bytes = 4096;
+/// The maximum size of the prefix and all phrases of a request. The time for a prefix is quadratic in its
+/// length.
+constexpr size_t max_constraint_bytes = 4096;
 
 void require_few_bytes(const OutputConstraints& constraints) {
   size_t bytes = constraints.prefix.size();
   for (const auto* phrases : {&constraints.phrases, &constraints.banned_phrases})
     for (const std::string& phrase : *phrases) bytes += phrase.size();
-  if (bytes > most_constraint_bytes)
+  if (bytes > max_constraint_bytes)
     throw HttpError(413,
                     fmt::format("\"prefix\", \"constraints\" and \"avoid\" have {} bytes together; at most {} "
                                 "are allowed.",
-                                bytes, most_constraint_bytes));
+                                bytes, max_constraint_bytes));
 }
 
 /// Reads what the translation must begin with, contain and avoid.
 void read_constraints(const Fields& fields, const std::vector<std::string>& texts, TextOptions& options) {
   OutputConstraints& constraints = options.constraints;
   constraints.prefix = fields.text("prefix").value_or("");
-  constraints.phrases = fields.texts("constraints", most_phrases);
-  constraints.banned_phrases = fields.texts("avoid", most_phrases);
+  constraints.phrases = fields.texts("constraints", max_phrases);
+  constraints.banned_phrases = fields.texts("avoid", max_phrases);
   if (constraints.empty()) return;
   require_few_bytes(constraints);
   require_one_sentence(fields, texts, "\"prefix\", \"constraints\" and \"avoid\"", options);
 }
 
-/// Reads which details are wanted. Those of every layer and step are large.
-void read_details(const Fields& fields, const std::vector<std::string>& texts, int most_tokens,
+/// Reads which details are requested. `all_attention` and `search` are large, and limited to `max_tokens`.
+void read_details(const Fields& fields, const std::vector<std::string>& texts, int max_tokens,
                   TextOptions& options) {
   ExtraOutputs& details = options.translation.details;
   details.tokens = fields.boolean("tokens").value_or(false);
@@ -173,19 +175,19 @@ void read_details(const Fields& fields, const std::vector<std::string>& texts, i
   details.all_attention = fields.boolean("all_attention").value_or(false);
   details.search = fields.boolean("search").value_or(false);
   if (const auto layer = fields.integer("layer", -1000, 1000)) details.layer = static_cast<int>(*layer);
-  details.most_tokens = most_tokens;
+  details.most_tokens = max_tokens;
   if (!details.all_attention && !details.search) return;
-  if (most_tokens == 0)
+  if (max_tokens == 0)
     throw HttpError(400, "This server shows neither \"all_attention\" nor \"search\": observed_tokens is 0.");
   require_one_sentence(fields, texts, "\"all_attention\" and \"search\"", options);
 }
 
-/// The generation settings of the model, with those of the request, which may not make translations much longer
-/// than the model's own.
-GenerationConfig generation_of(const Fields& fields, const GenerationConfig& of_model) {
-  GenerationConfig settings = of_model;
-  constexpr double largest_factor = 3;
-  const Range factors = between(0, std::max(largest_factor, double{of_model.length_factor}));
+/// The generation settings of the model with the changes of a request. The limits keep a request from making
+/// translations much longer.
+GenerationConfig generation_of(const Fields& fields, const GenerationConfig& model_settings) {
+  GenerationConfig settings = model_settings;
+  constexpr double max_length_factor = 3;
+  const Range factors = between(0, std::max(max_length_factor, double{model_settings.length_factor}));
   fields.read(OptionVisitor::AnyOptions(settings),
               {{.option = "normalization"},
                {.option = "length_penalty"},
@@ -194,7 +196,7 @@ GenerationConfig generation_of(const Fields& fields, const GenerationConfig& of_
                {.option = "stopping_criterion"},
                {.option = "at_longest"},
                {.option = "length_factor", .range = factors},
-               {.option = "length_offset", .range = between(0, of_model.length_offset)},
+               {.option = "length_offset", .range = between(0, model_settings.length_offset)},
                {.option = "max_new_tokens", .field = "max_length"},
                {.option = "min_new_tokens", .field = "min_length"},
                {.option = "repetition_penalty"},
@@ -205,24 +207,24 @@ GenerationConfig generation_of(const Fields& fields, const GenerationConfig& of_
                {.option = "forced_first_token"},
                {.option = "allow_unk"},
                {.option = "renormalize_logits"}});
-  constexpr size_t most_suppressed = 1000;  // each hypothesis bans them in each step
-  const auto require_few = [&](const char* field, size_t tokens, size_t of_models) {
-    if (tokens > std::max(most_suppressed, of_models))
-      throw HttpError(400, fmt::format("\"{}\" may have {} tokens.", field, most_suppressed));
+  constexpr size_t max_suppressed_tokens = 1000;  // they are applied to each hypothesis in each step
+  const auto require_few = [&](const char* field, size_t tokens, size_t model_tokens) {
+    if (tokens > std::max(max_suppressed_tokens, model_tokens))
+      throw HttpError(400, fmt::format("\"{}\" may have {} tokens.", field, max_suppressed_tokens));
   };
   const auto tokens_of = [](const GenerationConfig& from) {
     size_t tokens = 0;
     for (const std::vector<int>& phrase : from.suppress_phrases) tokens += phrase.size();
     return tokens;
   };
-  require_few("suppress_tokens", settings.suppress_tokens.size(), of_model.suppress_tokens.size());
+  require_few("suppress_tokens", settings.suppress_tokens.size(), model_settings.suppress_tokens.size());
   require_few("begin_suppress_tokens", settings.begin_suppress_tokens.size(),
-              of_model.begin_suppress_tokens.size());
-  require_few("suppress_phrases", tokens_of(settings), tokens_of(of_model));
+              model_settings.begin_suppress_tokens.size());
+  require_few("suppress_phrases", tokens_of(settings), tokens_of(model_settings));
   return settings;
 }
 
-HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
+HttpAnswer handle_translate(Service& service, const HttpRequest& request) {
   const Fields fields(request);
   const ServedPair pair = pair_of(service, fields);
   const std::vector<std::string> texts = fields.required_texts("text", service.options().max_texts);
@@ -268,7 +270,7 @@ HttpAnswer translate_as_own(Service& service, const HttpRequest& request) {
 std::vector<Route> translate_routes(Service& service) {
   Service* const s = &service;
   return {{"POST", "/v1/translate",
-           [s](const HttpRequest& request, const std::string&) { return translate_as_own(*s, request); },
+           [s](const HttpRequest& request, const std::string&) { return handle_translate(*s, request); },
            openai_error_body}};
 }
 
