@@ -123,7 +123,8 @@ py::list search(Opened<Translator>& opened, std::vector<Ids> sources, std::vecto
   const auto model = opened.runtime();
   Ct2Options options;
   Ct2Attention attention;
-  read_keywords(keywords, "translate_batch", {OptionVisitor::AnyOptions(options), OptionVisitor::AnyOptions(attention)});
+  read_keywords(keywords, "translate_batch",
+                {OptionVisitor::AnyOptions(options), OptionVisitor::AnyOptions(attention)});
   require(sources.size() == contexts.size() && sources.size() == prefixes.size(),
           "there are {} sources, {} contexts and {} prefixes", sources.size(), contexts.size(),
           prefixes.size());

@@ -88,8 +88,8 @@ class TmxReader::Parser {
   struct Side {
     std::string language;
     std::string text = {};
-    /// The rank of `text`: 2 if its code is exactly that of the language, 1 if it is in the language, 0 without a
-    /// text.
+    /// The rank of `text`: 2 if its code is exactly that of the language, 1 if it is in the language, 0 without
+    /// a text.
     int rank = 0;
     int variant_rank = 0;  ///< rank of the variant that is being read
   };

@@ -132,9 +132,7 @@ BleuScore Bleu::whole_score(std::span<const double> sums) const {
   return result;
 }
 
-double Bleu::score(std::span<const double> sums, int64_t /*outputs*/) const {
-  return whole_score(sums).score;
-}
+double Bleu::score(std::span<const double> sums, int64_t /*outputs*/) const { return whole_score(sums).score; }
 
 std::string Bleu::details(std::span<const double> sums) const { return whole_score(sums).details(); }
 

@@ -46,8 +46,8 @@ float number_in(const JsonKeys& keys, const char* key, double default_value, con
 
 DrawOptions draw_options(const JsonKeys& keys, bool samples) {
   constexpr double max_value = 1e6;
-  DrawOptions draw{.repetition_penalty =
-                       number_in(keys, "repetition_penalty", 1, {.low = 0, .high = max_value, .excludes_low = true}),
+  DrawOptions draw{.repetition_penalty = number_in(keys, "repetition_penalty", 1,
+                                                   {.low = 0, .high = max_value, .excludes_low = true}),
                    .temperature = 0};
   if (!samples) return draw;
   draw.temperature = number_in(keys, "temperature", 1, {.low = 0, .high = max_value, .excludes_low = true});

@@ -121,9 +121,10 @@ std::string store_settings(const TranslationOptions& options, const TaskStart& s
                                       : fmt::format(", around texts [{}] [{}] [{}]", join(layout.source_start),
                                                     join(layout.source_end), join(layout.target_start));
   const PairAugmentation augmentation = pair_augmentation(options);
-  const std::string copies = augmentation.any() ? fmt::format(", copies in capitals {}, with typing errors {}, seed {}",
-                                                      augmentation.capitals, augmentation.noise, augmentation.seed)
-                                        : "";
+  const std::string copies = augmentation.any()
+                                 ? fmt::format(", copies in capitals {}, with typing errors {}, seed {}",
+                                               augmentation.capitals, augmentation.noise, augmentation.seed)
+                                 : "";
   return fmt::format(
       "invalid_utf8 {}, max_length {}, max_ratio {}, repeats {}, white space folded, tokenizers {} {}{}{}",
       name_of_enum(data.invalid_utf8), data.max_length, data.max_ratio, name_of_enum(data.repeats), given,

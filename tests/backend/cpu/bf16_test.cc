@@ -1,11 +1,12 @@
 // MatmulPrecision in bf16, where the processor has them.
+#include "backend/cpu/bf16.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <optional>
 
 #include "backend/backend.h"
-#include "backend/cpu/bf16.h"
 #include "backend/matrix.h"
 #include "base/error.h"
 #include "error_message.h"

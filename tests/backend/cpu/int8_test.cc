@@ -1,10 +1,11 @@
 // MatmulPrecision in int8: exact sums on every instruction set, of any shape.
+#include "backend/cpu/int8.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "backend/cpu/int8.h"
 #include "backend/matrix.h"
 #include "instruction_sets.h"
 
