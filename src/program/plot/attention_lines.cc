@@ -102,7 +102,10 @@ std::string attention_lines_svg(const AttentionMap& map, const AttentionLines& l
           const size_t at = (static_cast<size_t>(shown[k]) * map.target.size() + row) * map.source.size();
           const float weight = map.weights[at + column];
           if (weight < min_weight) continue;
-          const Point ends[] = {{left + 6, middle(row)}, {right - 6, middle(column)}};
+          // the lines of several heads lie side by side
+          const double aside = (static_cast<double>(k) - (static_cast<double>(shown.size()) - 1) / 2) *
+                               std::min(2.5, step / static_cast<double>(shown.size()));
+          const Point ends[] = {{left + 6, middle(row) + aside}, {right - 6, middle(column) + aside}};
           svg.polyline(
               ends, {.css = line_colours[k % 6], .width = 2, .strength = std::min(1.0f, weight)},
               fmt::format("{}: {} → {}: {}", name_of(shown[k]), map.target[row], map.source[column], weight));
