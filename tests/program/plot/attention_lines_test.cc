@@ -26,7 +26,7 @@ TEST(AttentionLines, EachHeadHasAPanelWithALineForEachWeightThatIsSeen) {
   EXPECT_EQ(count(svg, ">head 2<"), 1u);
   EXPECT_EQ(count(svg, "<title>head 1: ▁Katze → ▁cat: 0.75</title>"), 1u);
   EXPECT_EQ(count(svg, "stroke-opacity=\"0.750\""), 1u);
-  EXPECT_EQ(count(svg, ">▁cat<"), 2u) << "once in each panel";
+  EXPECT_EQ(count(svg, ">▁cat</text>"), 2u) << "once in each panel";
 }
 
 TEST(AttentionLines, HeadsAndATokenAreChosen) {
@@ -36,7 +36,7 @@ TEST(AttentionLines, HeadsAndATokenAreChosen) {
   for (const std::string token : {"Katze", "▁Katze"}) {
     const std::string svg = attention_lines_svg(map_of_two_heads(), {.heads = {}, .token = token});
     EXPECT_EQ(count(svg, "<polyline"), 3u) << "two of the first head and one of the second, in one panel";
-    EXPECT_EQ(count(svg, ">▁cat<"), 1u);
+    EXPECT_EQ(count(svg, ">▁cat</text>"), 1u);
     EXPECT_EQ(count(svg, "class=\"line0\""), 2u);
     EXPECT_EQ(count(svg, "class=\"line1\""), 1u);
   }
