@@ -7,8 +7,8 @@
 
 namespace {
 
-/// Lists the tests as googletest does, without the values of parameters, whose bytes may differ from run to run.
-/// A test that has no name but the number of its value keeps it: ctest then calls the test by the value.
+/// Lists the tests as googletest does, without the values of parameters, whose bytes may differ from run to
+/// run. A test that has no name but the number of its value keeps it: ctest then calls the test by the value.
 int list_tests() {
   testing::internal::CaptureStdout();
   const int status = RUN_ALL_TESTS();
