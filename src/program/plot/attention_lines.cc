@@ -73,7 +73,8 @@ std::string attention_lines_svg(const AttentionMap& map, const AttentionLines& l
   const double left_width = widest(map.target), right_width = widest(map.source);
   const double panel_width = left_width + line_area + right_width + 12;
   const auto names_in_line = static_cast<size_t>(std::max(1.0, panel_width / name_width));
-  const double heading = name_height * static_cast<double>((panels.front().size() - 1) / names_in_line + 1) + 8;
+  const size_t name_lines = (panels.front().size() - 1) / names_in_line + 1;
+  const double heading = name_height * static_cast<double>(name_lines) + 8;
   const double panel_height =
       heading + step * static_cast<double>(std::max(map.source.size(), map.target.size()));
   const auto count = static_cast<int>(panels.size());
@@ -86,13 +87,15 @@ std::string attention_lines_svg(const AttentionMap& map, const AttentionLines& l
   const double top_of_panels = draw_title(svg, map.title, margin, margin, width - 2 * margin) + 14;
   for (int i = 0; i < count; ++i) {
     const double left = margin + (i % columns) * (panel_width + gap) + left_width;
-    const double top = top_of_panels + (i / columns) * (panel_height + gap);
+    const int panel_row = i / columns;
+    const double top = top_of_panels + panel_row * (panel_height + gap);
     const double right = left + 12 + line_area;
     const auto middle = [&](size_t place) { return top + heading + step * (static_cast<double>(place) + 0.5); };
     const std::vector<int>& shown = panels[static_cast<size_t>(i)];
     for (size_t k = 0; k < shown.size(); ++k) {
       const double x = left - left_width + name_width * static_cast<double>(k % names_in_line);
-      const double y = top + name_height * static_cast<double>(k / names_in_line);
+      const size_t line = k / names_in_line;
+      const double y = top + name_height * static_cast<double>(line);
       svg.rect({x, y + 2, 9, 9}, area_colours[k % 6]);
       svg.text(x + 13, y + note_size, name_of(shown[k]), {.size = note_size, .css = "muted strong"});
     }
@@ -120,7 +123,8 @@ std::string attention_lines_svg(const AttentionMap& map, const AttentionLines& l
       svg.text(right, middle(column) + label_size * 0.35, elided(map.source[column], label_size, longest_label),
                {.size = label_size}, map.source[column]);
   }
-  const double bottom = top_of_panels + ((count - 1) / columns) * (panel_height + gap) + panel_height;
+  const int last_row = (count - 1) / columns;
+  const double bottom = top_of_panels + last_row * (panel_height + gap) + panel_height;
   svg.text(margin, bottom + note_size, map.axes, {.size = note_size, .css = "muted"});
   return svg.finish(std::max(width, text_width(map.axes, note_size) + 2 * margin), bottom + note_size + margin,
                     map.title, map.theme);
