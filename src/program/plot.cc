@@ -8,7 +8,6 @@
 #include "program/kit/value_option.h"
 #include "program/picture.h"
 #include "program/plot/attention.h"
-#include "program/plot/attention_lines.h"
 #include "program/plots.h"
 #include "tasks/image_captioning/config.h"
 #include "tasks/translation/commands/translation_writer.h"

@@ -51,12 +51,6 @@ struct Layout {
   double height() const { return bottom() + gap + scale_height + note_size + 6 + margin; }
 };
 
-double longest(const std::vector<std::string>& pieces) {
-  double width = 0;
-  for (const std::string& piece : pieces) width = std::max(width, text_width(piece, label_size));
-  return std::min(width, longest_label);
-}
-
 /// Chooses the number of columns of panels that makes the picture closest to 3:2 with few empty places.
 int best_columns(Layout layout) {
   int best = 1;
@@ -77,8 +71,8 @@ Layout layout_of(const AttentionMap& map) {
   layout.panels = map.heads == 1 ? 1 : map.heads + 1;
   size_t longer_side = std::max(map.source.size(), map.target.size());
   layout.cell = longer_side <= 12 ? 22 : longer_side <= 20 ? 18 : 15;
-  layout.source_reach = longest(map.source);
-  layout.target_reach = longest(map.target);
+  layout.source_reach = widest_text(map.source, label_size, longest_label);
+  layout.target_reach = widest_text(map.target, label_size, longest_label);
   layout.name_width = text_width(mean_name, note_size);
   layout.panel_width = layout.cell * static_cast<double>(map.source.size());
   layout.panel_height = layout.cell * static_cast<double>(map.target.size());

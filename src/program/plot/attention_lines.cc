@@ -1,5 +1,3 @@
-#include "program/plot/attention_lines.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/join.h"
+#include "program/plot/attention.h"
 #include "program/plot/svg.h"
 
 namespace sixfold {
@@ -52,79 +51,115 @@ std::vector<size_t> chosen_rows(const AttentionMap& map, const std::string& toke
 /// The picture counts heads from 1.
 std::string name_of(int head) { return fmt::format("head {}", head + 1); }
 
-double widest(const std::vector<std::string>& tokens) {
-  double width = 0;
-  for (const std::string& token : tokens) width = std::max(width, text_width(token, label_size));
-  return std::min(width, longest_label);
-}
+/// Sizes and positions, all in pixels.
+struct LinesLayout {
+  double left_width, right_width;  // of the widest tokens on both sides
+  size_t names_in_line;
+  double heading, panel_width, panel_height;  // the heading has the names of heads
+  int columns;                                // of panels
+  double top = 0;                             // of the first row of panels
+
+  LinesLayout(const AttentionMap& map, int panels, size_t heads_in_panel)
+      : left_width(widest_text(map.target, label_size, longest_label)),
+        right_width(widest_text(map.source, label_size, longest_label)),
+        panel_width(left_width + line_area + right_width + 12),
+        columns(std::min(panels, panels_in_row)) {
+    names_in_line = static_cast<size_t>(std::max(1.0, panel_width / name_width));
+    const size_t name_lines = (heads_in_panel - 1) / names_in_line + 1;
+    heading = name_height * static_cast<double>(name_lines) + 8;
+    panel_height = heading + step * static_cast<double>(std::max(map.source.size(), map.target.size()));
+  }
+  /// The top left corner of a panel.
+  Point corner(int panel) const {
+    const int row = panel / columns;
+    return {margin + (panel % columns) * (panel_width + gap), top + row * (panel_height + gap)};
+  }
+  /// The height of the middle of a token, below the top of its panel.
+  double middle(size_t token) const { return heading + step * (static_cast<double>(token) + 0.5); }
+};
+
+class LinesPicture {
+ public:
+  LinesPicture(const AttentionMap& map, std::vector<size_t> rows, const LinesLayout& layout)
+      : map_(map), rows_(std::move(rows)), layout_(layout) {}
+
+  void draw_panel(Svg& svg, int panel, const std::vector<int>& heads) const {
+    const Point corner = layout_.corner(panel);
+    draw_names(svg, corner, heads);
+    for (size_t i = 0; i < heads.size(); ++i) draw_lines(svg, corner, heads, i);
+    draw_tokens(svg, corner);
+  }
+
+ private:
+  double left(const Point& corner) const { return corner.x + layout_.left_width; }
+  double right(const Point& corner) const { return left(corner) + 12 + line_area; }
+
+  void draw_names(Svg& svg, const Point& corner, const std::vector<int>& heads) const {
+    for (size_t i = 0; i < heads.size(); ++i) {
+      const size_t line = i / layout_.names_in_line;
+      const double x = corner.x + name_width * static_cast<double>(i % layout_.names_in_line);
+      const double y = corner.y + name_height * static_cast<double>(line);
+      svg.rect({x, y + 2, 9, 9}, area_colours[i % 6]);
+      svg.text(x + 13, y + note_size, name_of(heads[i]), {.size = note_size, .css = "muted strong"});
+    }
+  }
+
+  /// Draws the lines of one head of a panel. Those of several heads lie side by side.
+  void draw_lines(Svg& svg, const Point& corner, const std::vector<int>& heads, size_t i) const {
+    const auto count = static_cast<double>(heads.size());
+    const double y = corner.y + (static_cast<double>(i) - (count - 1) / 2) * std::min(2.5, step / count);
+    for (const size_t row : rows_)
+      for (size_t column = 0; column < map_.source.size(); ++column) {
+        const size_t at = (static_cast<size_t>(heads[i]) * map_.target.size() + row) * map_.source.size();
+        const float weight = map_.weights[at + column];
+        if (weight < min_weight) continue;
+        const Point ends[] = {{left(corner) + 6, y + layout_.middle(row)},
+                              {right(corner) - 6, y + layout_.middle(column)}};
+        svg.polyline(
+            ends, {.css = line_colours[i % 6], .width = 2, .strength = std::min(1.0f, weight)},
+            fmt::format("{}: {} → {}: {}", name_of(heads[i]), map_.target[row], map_.source[column], weight));
+      }
+  }
+
+  void draw_tokens(Svg& svg, const Point& corner) const {
+    const auto draw = [&](double x, size_t place, const std::string& token, const TextStyle& style) {
+      svg.text(x, corner.y + layout_.middle(place) + label_size * 0.35,
+               elided(token, label_size, longest_label), style, token);
+    };
+    for (size_t row = 0; row < map_.target.size(); ++row) {
+      const bool chosen = std::ranges::find(rows_, row) != rows_.end();
+      draw(left(corner), row, map_.target[row],
+           {.size = label_size, .anchor = Anchor::end, .css = chosen ? "ink" : "muted"});
+    }
+    for (size_t column = 0; column < map_.source.size(); ++column)
+      draw(right(corner), column, map_.source[column], {.size = label_size});
+  }
+
+  const AttentionMap& map_;
+  const std::vector<size_t> rows_;
+  const LinesLayout& layout_;
+};
 
 }  // namespace
 
 std::string attention_lines_svg(const AttentionMap& map, const AttentionLines& lines) {
   check_attention(map);
   const std::vector<int> heads = chosen_heads(map, lines.heads);
-  const std::vector<size_t> rows = chosen_rows(map, lines.token);
-  std::vector<std::vector<int>> panels;  // the heads of each panel
+  std::vector<std::vector<int>> panels;  // their heads
   if (lines.token.empty())
     for (const int head : heads) panels.push_back({head});
   else
     panels.push_back(heads);
 
-  const double left_width = widest(map.target), right_width = widest(map.source);
-  const double panel_width = left_width + line_area + right_width + 12;
-  const auto names_in_line = static_cast<size_t>(std::max(1.0, panel_width / name_width));
-  const size_t name_lines = (panels.front().size() - 1) / names_in_line + 1;
-  const double heading = name_height * static_cast<double>(name_lines) + 8;
-  const double panel_height =
-      heading + step * static_cast<double>(std::max(map.source.size(), map.target.size()));
   const auto count = static_cast<int>(panels.size());
-  const int columns = std::min(count, panels_in_row);
-  const double width =
-      std::max(columns * (panel_width + gap) - gap, std::min(640.0, text_width(map.title, title_size))) +
-      2 * margin;
-
+  LinesLayout layout(map, count, panels.front().size());
+  const LinesPicture picture(map, chosen_rows(map, lines.token), layout);
+  const double title_width = std::min(640.0, text_width(map.title, title_size));
+  const double width = std::max(layout.columns * (layout.panel_width + gap) - gap, title_width) + 2 * margin;
   Svg svg;
-  const double top_of_panels = draw_title(svg, map.title, margin, margin, width - 2 * margin) + 14;
-  for (int i = 0; i < count; ++i) {
-    const double left = margin + (i % columns) * (panel_width + gap) + left_width;
-    const int panel_row = i / columns;
-    const double top = top_of_panels + panel_row * (panel_height + gap);
-    const double right = left + 12 + line_area;
-    const auto middle = [&](size_t place) { return top + heading + step * (static_cast<double>(place) + 0.5); };
-    const std::vector<int>& shown = panels[static_cast<size_t>(i)];
-    for (size_t k = 0; k < shown.size(); ++k) {
-      const double x = left - left_width + name_width * static_cast<double>(k % names_in_line);
-      const size_t line = k / names_in_line;
-      const double y = top + name_height * static_cast<double>(line);
-      svg.rect({x, y + 2, 9, 9}, area_colours[k % 6]);
-      svg.text(x + 13, y + note_size, name_of(shown[k]), {.size = note_size, .css = "muted strong"});
-    }
-    for (size_t k = 0; k < shown.size(); ++k)
-      for (const size_t row : rows)
-        for (size_t column = 0; column < map.source.size(); ++column) {
-          const size_t at = (static_cast<size_t>(shown[k]) * map.target.size() + row) * map.source.size();
-          const float weight = map.weights[at + column];
-          if (weight < min_weight) continue;
-          // the lines of several heads lie side by side
-          const double aside = (static_cast<double>(k) - (static_cast<double>(shown.size()) - 1) / 2) *
-                               std::min(2.5, step / static_cast<double>(shown.size()));
-          const Point ends[] = {{left + 6, middle(row) + aside}, {right - 6, middle(column) + aside}};
-          svg.polyline(
-              ends, {.css = line_colours[k % 6], .width = 2, .strength = std::min(1.0f, weight)},
-              fmt::format("{}: {} → {}: {}", name_of(shown[k]), map.target[row], map.source[column], weight));
-        }
-    for (size_t row = 0; row < map.target.size(); ++row)
-      svg.text(left, middle(row) + label_size * 0.35, elided(map.target[row], label_size, longest_label),
-               {.size = label_size,
-                .anchor = Anchor::end,
-                .css = std::ranges::find(rows, row) != rows.end() ? "ink" : "muted"},
-               map.target[row]);
-    for (size_t column = 0; column < map.source.size(); ++column)
-      svg.text(right, middle(column) + label_size * 0.35, elided(map.source[column], label_size, longest_label),
-               {.size = label_size}, map.source[column]);
-  }
-  const int last_row = (count - 1) / columns;
-  const double bottom = top_of_panels + last_row * (panel_height + gap) + panel_height;
+  layout.top = draw_title(svg, map.title, margin, margin, width - 2 * margin) + 14;
+  for (int i = 0; i < count; ++i) picture.draw_panel(svg, i, panels[static_cast<size_t>(i)]);
+  const double bottom = layout.corner(count - 1).y + layout.panel_height;
   svg.text(margin, bottom + note_size, map.axes, {.size = note_size, .css = "muted"});
   return svg.finish(std::max(width, text_width(map.axes, note_size) + 2 * margin), bottom + note_size + margin,
                     map.title, map.theme);

@@ -13,12 +13,6 @@ constexpr double margin = 20, title_size = 15, label_size = 11, longest_label = 
 constexpr double slant = -60;                // of the predicted labels, in degrees
 constexpr double steep = 0.866, flat = 0.5;  // sine and cosine of 60 degrees
 
-double longest(const std::vector<std::string>& labels) {
-  double width = 0;
-  for (const std::string& label : labels) width = std::max(width, text_width(label, label_size));
-  return std::min(width, longest_label);
-}
-
 /// The width of a column, which is wide enough for all counts.
 double column_width(const ConfusionMap& map) {
   const int64_t largest = *std::ranges::max_element(map.counts);
@@ -31,7 +25,8 @@ std::string confusion_svg(const ConfusionMap& map) {
   const size_t n = map.labels.size();
   require(n > 0, "a confusion matrix needs at least one label");
   require(map.counts.size() == n * n, "a confusion matrix of {} labels has {} counts", n, map.counts.size());
-  const double cell = column_width(map), reach = longest(map.labels), side = cell * static_cast<double>(n);
+  const double cell = column_width(map), reach = widest_text(map.labels, label_size, longest_label),
+               side = cell * static_cast<double>(n);
   const double left = margin + reach + 8, right = left + side + std::max(0.0, reach * flat - cell / 2) + margin;
   const std::string axes = "rows: true labels, columns: predicted labels; the shade is the share of the row";
   const double width = std::max(

@@ -128,6 +128,12 @@ double text_width(std::string_view text, double font_size) {
   return width * font_size;
 }
 
+double widest_text(std::span<const std::string> texts, double font_size, double max_width) {
+  double width = 0;
+  for (const std::string& text : texts) width = std::max(width, text_width(text, font_size));
+  return std::min(width, max_width);
+}
+
 std::string elided(std::string_view text, double font_size, double width) {
   if (text_width(text, font_size) <= width) return std::string(text);
   constexpr std::string_view ellipsis = "…";

@@ -14,6 +14,9 @@ std::string xml_text(std::string_view text);
 /// on the kinds of characters: wide East Asian ones take a full em, combining ones nothing.
 double text_width(std::string_view text, double font_size);
 
+/// The width of the widest of some texts, but at most `max_width`.
+double widest_text(std::span<const std::string> texts, double font_size, double max_width);
+
 /// `text`, truncated and ended by "…" if it would be wider than `width`.
 std::string elided(std::string_view text, double font_size, double width);
 

@@ -1,4 +1,4 @@
-#include "program/plot/attention_lines.h"
+#include "program/plot/attention.h"
 
 #include <gtest/gtest.h>
 
