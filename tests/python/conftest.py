@@ -1,11 +1,14 @@
 """Models for tests: those of version 0.2.0 in the repository, and one that is trained here."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import sixfold
 
+PROGRAM = os.environ["SIXFOLD_PROGRAM"]
 MODELS = Path(__file__).parents[1] / "compatibility/0.2.0/models"
 WORDS = "ab cd ef gh ij kl mn op".split()
 LINES = [f"{WORDS[i % 8]} {WORDS[i * 3 % 8]} {WORDS[i * 5 % 7]}" for i in range(64)]
@@ -17,6 +20,11 @@ CONFIG = {
     "validation": {"every_updates": 10, "metrics": ["loss", "bleu"]},
     "log": {"every_updates": 5},
 }
+
+
+def command(*args: object, text: str = "") -> str:
+    """What the program prints."""
+    return subprocess.run([PROGRAM, *map(str, args)], input=text, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture(scope="session")
