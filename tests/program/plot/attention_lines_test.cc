@@ -1,9 +1,8 @@
-#include "program/plot/attention.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "error_message.h"
+#include "program/plot/attention.h"
 #include "program/plot/labels.h"
 
 namespace sixfold {
