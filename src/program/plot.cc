@@ -37,7 +37,8 @@ struct PlotSettings {
   int layer = -1;
   AttentionKind kind = AttentionKind::cross;
   AttentionStyle style = AttentionStyle::maps;
-  AttentionLines lines;
+  std::vector<int> heads;            ///< drawn as lines; empty: all
+  std::optional<std::string> token;  ///< as in `AttentionLines`
   TranslateOptions languages;
 };
 
@@ -56,15 +57,15 @@ std::string title_of(AttentionKind kind, int layer, int layers) {
 void run(const PlotSettings& settings) {
   require_text("--text", settings.text);
   if (settings.target) require_text("--target", *settings.target);
+  if (settings.token) require_text("--token", *settings.token);
   const ModelConfig config = load_model_config(settings.model);
   require(config.task != ImageCaptioningOptions::task_name,
           "{}: captions images; its attention is drawn by 'sixfold plot patches'", settings.model);
   require_task(config, TranslationSettings::network, settings.model);
   const bool encoder = settings.kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
-  require(
-      settings.style == AttentionStyle::lines || (settings.lines.heads.empty() && settings.lines.token.empty()),
-      "--heads and --token need --style lines");
+  require(settings.style == AttentionStyle::lines || (settings.heads.empty() && !settings.token),
+          "--heads and --token need --style lines");
   require(settings.layer >= -layers && settings.layer < layers, "--layer {}: the model's {} has layers 0 to {}",
           settings.layer, encoder ? "encoder" : "decoder", layers - 1);
   SentenceAttention attention =
@@ -81,7 +82,9 @@ void run(const PlotSettings& settings) {
                             .title = title_of(settings.kind, attention.layer, layers),
                             .axes = axes,
                             .theme = settings.picture.theme};
-  write_picture(settings.picture, lines ? attention_lines_svg(map, settings.lines) : attention_svg(map));
+  write_picture(settings.picture, lines
+                                      ? attention_lines_svg(map, {settings.heads, settings.token.value_or("")})
+                                      : attention_svg(map));
 }
 
 void add_attention(CLI::App& plot) {
@@ -102,10 +105,12 @@ void add_attention(CLI::App& plot) {
   add_value_option(
       command, "--style", settings->style,
       "maps: a heat map for each head; lines: lines between tokens, as in figures 3 to 5 of the paper");
-  add_value_option(command, "--heads", settings->lines.heads,
+  add_value_option(command, "--heads", settings->heads,
                    "with --style lines: the heads that are drawn, counted from 0, as in 4,5 [all]");
-  add_value_option(command, "--token", settings->lines.token,
-                   "with --style lines: only the lines of this token, all heads together [of all tokens]");
+  command
+      .add_option("--token", settings->token,
+                  "with --style lines: only the lines of this token, all heads together [of all tokens]")
+      ->type_name("TEXT");
   add_field_options(command, OptionVisitor::AnyOptions(settings->languages),
                     {.only = {"source_language", "target_language"}, .flags = language_flags});
   for (const char* name : {"--source-language", "--target-language"})

@@ -49,8 +49,8 @@ std::vector<Column> columns_of(const SweepTable& table) {
                      }});
   columns.push_back({"updates", "updates", 0,
                      [](const SweepRun& run) { return std::optional(static_cast<double>(run.updates)); }});
-  columns.push_back({"training, PFLOP", "training_pflop", 3, [](const SweepRun& run) {
-                       return run.operations ? std::optional(*run.operations / 1e15) : std::nullopt;
+  columns.push_back({"training, TFLOP", "training_tflop", 3, [](const SweepRun& run) {
+                       return run.operations ? std::optional(*run.operations / 1e12) : std::nullopt;
                      }});
   columns.push_back({"minutes", "minutes", 1, [](const SweepRun& run) {
                        return run.seconds ? std::optional(*run.seconds / 60) : std::nullopt;

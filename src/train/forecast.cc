@@ -35,16 +35,18 @@ int64_t longest_sample(const Dataset& data) {
   return longest;
 }
 
-/// Calls `use` for the parts, of at most `max_tokens` tokens, of the shards of the first batches of the run,
-/// and of a batch that consists of the longest sample, which may exceed the token limit. Returns the bytes of
-/// the largest batch.
+using UsePart = std::function<void(const Batch& part)>;
+
+/// Calls `typical` for the parts, of at most `max_tokens` tokens, of the shards of the first batches of the
+/// run, and `extreme` for those of a batch that consists of the longest sample, which may exceed the token
+/// limit. Returns the bytes of the largest batch.
 int64_t sample_batches(const Dataset& data, const TrainOptions& options, int shards, int64_t max_tokens,
-                       const std::function<void(const Batch& part)>& use) {
+                       const UsePart& typical, const UsePart& extreme) {
   Batcher batcher(
       data,
       {.batch_tokens = options.data.batch_tokens, .shuffle = options.data.shuffle, .seed = options.train.seed});
   int64_t bytes = 0;
-  const auto use_parts = [&](const Batch& batch) {
+  const auto use_parts = [&](const Batch& batch, const UsePart& use) {
     bytes = std::max(bytes, batch.bytes());
     for (const Batch& shard : divide(batch, shards)) {
       if (shard.size() == 0) continue;
@@ -54,10 +56,10 @@ int64_t sample_batches(const Dataset& data, const TrainOptions& options, int sha
         for (const Batch& part : split(shard, max_tokens)) use(part);
     }
   };
-  for (int i = 0; i < sampled_batches; ++i) use_parts(batcher.next());
+  for (int i = 0; i < sampled_batches; ++i) use_parts(batcher.next(), typical);
   BatchBuilder longest;
   data.add(longest_sample(data), 0, longest.sample(0));
-  use_parts(longest.take());
+  use_parts(longest.take(), extreme);
   return bytes;
 }
 
@@ -113,19 +115,26 @@ MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, in
       levels * gradients +
       WeightExchange::max_bytes(division.processes, Optimizer::owns_whole_weights(options.optimizer));
   const auto arena = std::make_shared<Arena>(counting_backend);
-  double tokens = 0;
-  const int64_t batch_bytes =
-      sample_batches(task.training_data(), options, division.shards, part_tokens, [&](const Batch& part) {
+  const auto step = [&](const Batch& part) {
+    Tape tape;
+    Context context(counting_backend, arena, tape, {});
+    ops::LossOptions loss = loss_options(options.train);
+    Context inference(counting_backend, arena);
+    if (teacher) loss.teacher = teacher->of(part, inference);
+    task.loss(model, part, loss, context);
+    tape.backward();
+  };
+  double tokens = 0, operations = 0;  // of typical batches: one long sample is no measure of a run
+  const int64_t batch_bytes = sample_batches(
+      task.training_data(), options, division.shards, part_tokens,
+      [&](const Batch& part) {
+        const double before = counting_backend->product_operations();
+        step(part);
+        operations += counting_backend->product_operations() - before;
         tokens += static_cast<double>(part.tokens());
-        Tape tape;
-        Context context(counting_backend, arena, tape, {});
-        ops::LossOptions loss = loss_options(options.train);
-        Context inference(counting_backend, arena);
-        if (teacher) loss.teacher = teacher->of(part, inference);
-        task.loss(model, part, loss, context);
-        tape.backward();
-      });
-  forecast.operations_per_token = counting_backend->product_operations() / std::max(tokens, 1.0);
+      },
+      step);
+  forecast.operations_per_token = operations / std::max(tokens, 1.0);
   forecast.batches = BatchStream::bytes(batch_bytes) + batch_bytes;
   if (task.validation_data())
     forecast.validation = validation_bytes(task, model, options, part_tokens, *counting_backend, arena);

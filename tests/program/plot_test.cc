@@ -86,6 +86,11 @@ TEST_F(Plot, DrawsAttentionAsLines) {
   expect_error(plot("--text 'a b c' --style lines --heads 7 -o -"), "--heads 7: the layer has heads 0 to 1");
   expect_error(plot("--text 'a b c' --style lines --token z -o -"), "no row has the token 'z'");
   expect_error(plot("--text 'a b c' --heads 0 -o -"), "--heads and --token need --style lines");
+  expect_error(plot("--text 'a b c' --style lines --heads 1,0,1 -o -"), "--heads: head 1 is named twice");
+  expect_error(plot("--text 'a b c' --style lines --token '' -o -"), "--token: the text is empty");
+  expect_error(plot("--text 'a b c' --token b -o -"), "--heads and --token need --style lines");
+  expect_error(plot("--text 'a b c' --style lines --token \"$(printf '\\377')\" -o -"),
+               "--token: the text is not valid UTF-8");
 }
 
 TEST_F(Plot, DrawsHowARunWent) {

@@ -35,6 +35,10 @@ std::vector<int> chosen_heads(const AttentionMap& map, std::vector<int> heads) {
   }
   for (const int head : heads)
     require(head >= 0 && head < map.heads, "--heads {}: the layer has heads 0 to {}", head, map.heads - 1);
+  for (size_t i = 1; i < heads.size(); ++i)
+    require(std::find(heads.begin(), heads.begin() + static_cast<ptrdiff_t>(i), heads[i]) ==
+                heads.begin() + static_cast<ptrdiff_t>(i),
+            "--heads: head {} is named twice", heads[i]);
   return heads;
 }
 

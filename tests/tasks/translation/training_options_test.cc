@@ -251,5 +251,26 @@ TEST_F(TrainingOptionsTest, TheForecastCountsBothPasses) {
   EXPECT_EQ(activations({"train.layer_drop=0.5"}), one) << "an update may have all layers";
 }
 
+/// A sample that is far longer than the others is forecast in memory, and is no measure of what a token costs.
+TEST_F(TrainingOptionsTest, OneLongSampleDoesNotChangeWhatATokenCosts) {
+  const auto forecast = [&](const std::string& run) {
+    const TranslationOptions o =
+        options({"model.encoder_layers=1", "model.decoder_layers=6", "data.batch_tokens=40"});
+    fs::create_directories(folder_ / run);
+    const auto task = TranslationConfig(o).open({.run = folder_ / run});
+    return forecast_memory(*task, TranslationConfig(o).training(), 0);
+  };
+  write_parallel_text(folder_ / "train.a", folder_ / "train.b", 600, 1);
+  const MemoryForecast usual = forecast("usual");
+  const std::string source = read_file(folder_ / "train.a"), target = read_file(folder_ / "train.b");
+  std::string line;
+  for (int i = 0; i < 200; ++i) line += source.substr(0, source.find(' ')) + " ";
+  write_file_atomically(folder_ / "train.a", source + line + "\n");
+  write_file_atomically(folder_ / "train.b", target + target.substr(0, target.find(' ')) + "\n");
+  const MemoryForecast with_long = forecast("long");
+  EXPECT_GT(with_long.activations, 2 * usual.activations);
+  EXPECT_NEAR(with_long.operations_per_token / usual.operations_per_token, 1, 0.05);
+}
+
 }  // namespace
 }  // namespace sixfold
