@@ -4,7 +4,7 @@ from typing import Literal, TypedDict
 
 class RuntimeOptions(TypedDict, total=False):
     ensemble: Sequence[str]
-    'folders of other models with the same tokenizers, which say together with this one what comes next'
+    'folders of other models with the same tokenizers, whose predictions are averaged with those of this one'
     ensemble_mean: Literal['probabilities', 'log_probabilities']
     'what the models of an ensemble are averaged by'
     ensemble_weights: Sequence[float]
@@ -64,7 +64,7 @@ class TranslateOptions(TypedDict, total=False):
     min_p: float
     'draw among tokens with this share of the probability of the likeliest; from 0 to below 1'
     n_best: int
-    'number of translations of each line, best first; the search keeps at least so many hypotheses, and a smaller beam size is an error; from 1 to 1000'
+    'number of translations of each line, best first; the search keeps at least this many hypotheses, and a smaller beam size is an error; from 1 to 1000'
     no_repeat_ngram: int
     'an output never has an n-gram of this many tokens twice; 0: off; at least 0'
     normalization: Literal['none', 'length', 'gnmt']
@@ -120,7 +120,7 @@ class TranslateOptions(TypedDict, total=False):
 
 class GenerateOptions(TypedDict, total=False):
     beam_size: int | None
-    'search for the likeliest text with so many hypotheses; 0: draw [as stored with the model]; from 0 to 1000'
+    'search for the likeliest text with this many hypotheses; 0: draw [as stored with the model]; from 0 to 1000'
     likeliest: int | None
     'return each token with so many of the likeliest in its place; at least 0'
     max_tokens: int | None
@@ -152,7 +152,7 @@ class FillOptions(TypedDict, total=False):
 
 class AnswerOptions(TypedDict, total=False):
     max_answer_tokens: int | None
-    "most tokens of an answer [the model's]; from 1 to 1048576"
+    "maximum number of tokens of an answer [the model's]; from 1 to 1048576"
     stride: int | None
     "tokens from one window of a long text to the next [the model's]; from 1 to 1048576"
 

@@ -47,7 +47,7 @@ inline void visit(OptionVisitor& v, HeadConfig& o) {
           "what is predicted: vocabulary (tokens), classes (labels of sequences), span (answers in texts) or "
           "embedding (vectors of sequences)");
   v.field("classes", o.classes, "number of labels of a head that predicts classes", at_least(0));
-  v.field("pooling", o.pooling, "how one state is made of those of a sequence: first, mean or attention");
+  v.field("pooling", o.pooling, "how the states of a sequence are pooled into one: first, mean or attention");
   v.field("dense", o.dense, "apply a linear map and an activation to the states before they are projected");
   v.field("activation", o.activation, "the activation after `dense`");
   v.field("norm", o.norm, "LayerNorm after `dense`");

@@ -89,7 +89,7 @@ void draw(const PlotPatchesSettings& settings) {
 void add_plot_patches(CLI::App& plot) {
   const auto settings = std::make_shared<PlotPatchesSettings>();
   CLI::App& command = *plot.add_subcommand(
-      "patches", "Draw on a picture where a model looks while it says each word of the caption");
+      "patches", "Draw on a picture where a model looks while it generates each token of the caption");
   add_model_argument(command, settings->model);
   command
       .add_option("-i,--input", settings->input, "image file, or IDX file or list of image files with --number")

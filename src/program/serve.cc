@@ -57,9 +57,9 @@ class RunningServer {
     service_.reload(specs_of(config), config.engine(), config.service());
     server_.reconfigure(http);
     grace_seconds_ = config.grace_seconds;
-    log_info("loaded again: settings, API keys and {}", counted(config.models.size(), "model"));
+    log_info("reloaded: settings, API keys and {}", counted(config.models.size(), "model"));
   } catch (const std::exception& error) {
-    log_warning("nothing was loaded again, and the old settings, API keys and models stay: {}", error.what());
+    log_warning("nothing was reloaded; the old settings, API keys and models stay: {}", error.what());
   }
 
   void stop() {
@@ -206,8 +206,8 @@ void add_serve(CLI::App& app, serve::ServedTasks tasks) {
       ->trigger_on_parse();
   command.footer(
       "The server speaks as LibreTranslate (/translate), as DeepL (/v2/translate) and, for language models,\n"
-      "as OpenAI's completions (/v1/completions and /v1/chat/completions). SIGHUP loads settings, API\n"
-      "keys and models again, SIGTERM ends the server when all it accepted is done.\n"
+      "as OpenAI's completions (/v1/completions and /v1/chat/completions). SIGHUP reloads settings, API keys\n"
+      "and models; SIGTERM ends the server when all requests that it has accepted are answered.\n"
       "Example:\n  sixfold serve en-de=run/model --port 7070\n"
       "  curl localhost:7070/translate -d q='The old dog sleeps.' -d source=en -d target=de");
   command.callback([settings, tasks] { run(*settings, tasks); });

@@ -126,7 +126,7 @@ void add_train(CLI::App& app, Tasks tasks) {
       "split batches into micro-batches that fit into memory; the result is the same except for rounding (with "
       "norm: batch, which normalizes over a micro-batch, it is another), and a resumed run keeps their size");
   command->add_flag("--no-check", a->no_check,
-                    "begin without a look at the data and the settings, which 'sixfold check' has too");
+                    "do not check the data and the settings first, as 'sixfold check' does");
   command
       ->add_option("--dashboard", a->dashboard,
                    "show the run in a browser while it goes on, at this port of this machine [7071]")

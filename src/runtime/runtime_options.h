@@ -31,7 +31,8 @@ inline void visit(OptionVisitor& v, RuntimeOptions& o) {
           "type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]");
   v.field("threads", o.threads, "number of threads; 0: all that are available", between(0, 1024));
   v.field("ensemble", o.ensemble,
-          "folders of other models with the same tokenizers, which say together with this one what comes next");
+          "folders of other models with the same tokenizers, whose predictions are averaged with those of this "
+          "one");
   v.field("ensemble_weights", o.ensemble_weights,
           "weights of the model and of those of the ensemble; empty: equal ones", between(1e-6, 1e6));
   v.field("ensemble_mean", o.ensemble_mean, "what the models of an ensemble are averaged by");

@@ -77,49 +77,55 @@ inline void visit(OptionVisitor& v, ServeConfig& o) {
       "key is needed");
   v.field("glossaries", o.glossaries,
           "folder in which glossaries are kept when the server ends; empty: they are kept in memory alone");
-  v.field("glossary_count", o.glossary_count, "most glossaries of an API key", between(0, 1 << 20));
-  v.field("glossary_bytes", o.glossary_bytes, "most bytes of all glossaries of an API key",
+  v.field("glossary_count", o.glossary_count, "maximum number of glossaries of an API key",
+          between(0, 1 << 20));
+  v.field("glossary_bytes", o.glossary_bytes, "maximum number of bytes of all glossaries of an API key",
           between(0, 1 << 30));
   v.field("suggestions", o.suggestions,
           "file to which suggested translations are added, as lines of JSON; empty: none are taken");
   v.field("access_log", o.access_log,
           "file to which a line for each request is added, without its texts, in the common log format of web "
           "servers; -: standard error; empty: none is written");
-  v.field("file_bytes", o.file_bytes, "most bytes of all translated files that wait to be downloaded",
+  v.field("file_bytes", o.file_bytes,
+          "maximum number of bytes of all translated files that wait to be downloaded",
           between(0, int64_t{1} << 40));
   v.field("file_seconds", o.file_seconds, "seconds for which a translated file can be downloaded",
           between(1, 86'400));
   v.field("connections", o.connections,
-          "most connections at a time; beyond, the one that has waited longest for a whole request ends",
+          "maximum number of connections at a time; beyond, the one that has waited longest for a whole "
+          "request ends",
           between(1, 10'000));
-  v.field("body_bytes", o.body_bytes, "most bytes of the body of a request", between(1, 1 << 30));
+  v.field("body_bytes", o.body_bytes, "maximum number of bytes of the body of a request", between(1, 1 << 30));
   v.field("bodies_bytes", o.bodies_bytes,
-          "most bytes of the bodies of all requests at a time; beyond, the largest that arrives slowly ends, "
+          "maximum number of bytes of the bodies of all requests at a time; beyond, the largest that arrives "
+          "slowly ends, "
           "or the new "
           "one is answered with status 503",
           at_least(1));
-  v.field("text_bytes", o.text_bytes, "most bytes of all texts of a request", between(1, 1 << 30));
+  v.field("text_bytes", o.text_bytes, "maximum number of bytes of all texts of a request", between(1, 1 << 30));
   v.field("waiting_bytes", o.waiting_bytes,
-          "most bytes of the texts of all requests at a time; a request beyond is answered with status 503",
+          "maximum number of bytes of the texts of all requests at a time; a request beyond is answered with "
+          "status 503",
           at_least(1));
-  v.field("texts", o.texts, "most texts of a request", between(1, 1 << 20));
-  v.field("alternatives", o.alternatives, "most translations besides the best", between(0, 100));
-  v.field("new_tokens", o.new_tokens, "most tokens of a text that a language model generates",
+  v.field("texts", o.texts, "maximum number of texts of a request", between(1, 1 << 20));
+  v.field("alternatives", o.alternatives, "maximum number of translations besides the best", between(0, 100));
+  v.field("new_tokens", o.new_tokens, "maximum number of tokens of a text that a language model generates",
           between(1, 1 << 20));
-  v.field("samples", o.samples, "most texts that a language model generates for a prompt", between(1, 1000));
-  v.field(
-      "observed_tokens", o.observed_tokens,
-      "most tokens of a sentence of which attention of all layers, or the steps of the search, is shown; 0: "
-      "of none",
-      between(0, 4096));
+  v.field("samples", o.samples, "maximum number of texts that a language model generates for a prompt",
+          between(1, 1000));
+  v.field("observed_tokens", o.observed_tokens,
+          "maximum number of tokens of a sentence of which attention of all layers, or the steps of the "
+          "search, is shown; 0: "
+          "of none",
+          between(0, 4096));
   v.field("keep_symbols", o.keep_symbols,
           "whether a sentence without a letter or digit is kept as it is; false: it is translated");
   v.field("page", o.page, "whether the address / is a page for browsers");
-  v.field("arrival_seconds", o.arrival_seconds, "most seconds in which a request must arrive",
+  v.field("arrival_seconds", o.arrival_seconds, "maximum number of seconds in which a request must arrive",
           between(0.1, 86'400));
-  v.field("request_seconds", o.request_seconds, "most seconds in which a request must be answered",
+  v.field("request_seconds", o.request_seconds, "maximum number of seconds in which a request must be answered",
           between(0.1, 86'400));
-  v.field("idle_seconds", o.idle_seconds, "most seconds between two requests of a connection",
+  v.field("idle_seconds", o.idle_seconds, "maximum number of seconds between two requests of a connection",
           between(1, 86'400));
   v.field("grace_seconds", o.grace_seconds, "seconds in which a server that ends finishes what it accepted",
           between(0, 86'400));

@@ -74,8 +74,8 @@ HttpAnswer Router::dispatch(const Route& route, const HttpRequest& request, cons
     log_warning("{}: {}", route.path, error.what());
     return error_answer(route.error, {500, error.what()});
   } catch (const std::bad_alloc&) {
-    log_warning("{}: no memory", route.path);
-    return error_answer(route.error, {500, "The server has no memory for this request."});
+    log_warning("{}: out of memory", route.path);
+    return error_answer(route.error, {500, "The server has too little memory for this request."});
   } catch (const std::exception& error) {
     log_warning("{}: {}", route.path, error.what());
     return error_answer(route.error, {500, "The server failed."});

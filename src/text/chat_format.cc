@@ -137,8 +137,8 @@ ChatText chat_text(const ChatFormat& format, const std::string& system, std::spa
   for (size_t i = 0; i < messages.size(); ++i) {
     const ChatMessage& message = messages[i];
     const std::string content = content_of(format, message);
-    require(message.role != "system" || !content.empty(), "message {}: a system message is empty; leave it out",
-            i + 1);
+    require(message.role != "system" || !content.empty(),
+            "message {}: the system message is empty; leave it out", i + 1);
     add(message.role, i == 0 && message.role == "system" ? format.preamble : std::string_view(), content);
   }
   text.append(begin_of(format, "assistant"));

@@ -154,7 +154,7 @@ inline void visit(OptionVisitor& v, BatchOptions& o) {
   v.field("micro_batch_tokens", o.micro_batch_tokens,
           "process a batch in micro-batches of at most this many tokens, to save memory; 0: process it whole",
           at_least(0));
-  v.field("shuffle", o.shuffle, "shuffle the pairs in each epoch");
+  v.field("shuffle", o.shuffle, "shuffle the samples in each epoch");
 }
 
 /// Options of the training loop. Training ends when the first of the given limits is reached.

@@ -180,7 +180,7 @@ TEST_F(CausalSettings, WithoutAnEndTokenTheModelIsRefused) {
   set([](json& g) { g["eos_token_id"] = nullptr; });
   refuse("eos_token_id is null; a model without an end token can't be imported");
   change("config.json", [](json& c) { c.erase("eos_token_id"); });
-  refuse("has no eos_token_id, and the usual id, 50256, is not one of the model's 345 tokens");
+  refuse("has no eos_token_id, and the default id, 50256, is not one of the model's 345 tokens");
   change("config.json", [](json& c) { c["eos_token_id"] = 100000; });
   refuse("eos_token_id has the id 100000, but the model has 345 tokens");
   for (const json& value : {json("x"), json(true), json(2.5), json::array({"x"}), json::object()}) {

@@ -228,8 +228,8 @@ TEST_F(ServePage, EveryHeadOpens) {
   EXPECT_LT(sum, 1e-3);
   browser.click("#head-next");
   EXPECT_EQ(text_of(browser, "#head-title"), "Cross attention, layer 2, head 2");
-  browser.click("#head-before");
-  browser.click("#head-before");
+  browser.click("#head-previous");
+  browser.click("#head-previous");
   EXPECT_EQ(text_of(browser, "#head-title"), "Cross attention, layer 1, head 2");
   browser.press("Escape");
   browser.wait_for("!document.querySelector('#head-dialog').open");
@@ -245,8 +245,8 @@ TEST_F(ServePage, TheBeamIsStepped) {
   EXPECT_EQ(text_of(browser, "#step-name"), fmt::format("1 of {}", steps));
   EXPECT_EQ(count(browser, "#beam-tree .continues"), 4);  // as many as the beam is wide
   EXPECT_EQ(count(browser, "#beam-tree .best"), 0);       // no line leads to a first token
-  EXPECT_EQ(browser.evaluate("document.querySelector('#step-back').disabled"), true);
-  browser.click("#step-on");
+  EXPECT_EQ(browser.evaluate("document.querySelector('#step-previous').disabled"), true);
+  browser.click("#step-next");
   EXPECT_EQ(text_of(browser, "#step-name"), fmt::format("2 of {}", steps));
   EXPECT_GT(count(browser, "#beam-tree .dropped"), 0);
   EXPECT_EQ(count(browser, "#beam-table tbody tr"), count(browser, "#beam-tree .now"));

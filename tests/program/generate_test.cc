@@ -81,7 +81,7 @@ TEST_F(GenerateCommand, RefusesBadInput) {
   expect_error(generate("--top-p 0"), "--top-p: expected a number above 0 and at most 1");
   expect_error(generate("--max-tokens 0"), "--max-tokens: expected a whole number from 1");
   expect_error(generate("--prompt a --beam-size 2 --stop b"),
-               "beam search knows no stop strings");  // and no prompt
+               "beam search does not support stop strings");  // and no prompt
   expect_error(generate("--prompt $(printf '\\377')"), "--prompt: byte 1 is not valid UTF-8");
   EXPECT_EQ(generate("--prompt $(printf 'a\\377') --invalid-utf8 skip --max-tokens 3").text,
             generate("--prompt '' --max-tokens 3").text);

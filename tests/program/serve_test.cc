@@ -162,12 +162,12 @@ TEST_F(ServeCommand, LoadsModelsAgainOnSighup) {
   std::filesystem::remove_all(model_);
   write_small_model(model_, 13);
   server_->send(SIGHUP);
-  wait_for_log("loaded again: settings, API keys and 1 model");
+  wait_for_log("reloaded: settings, API keys and 1 model");
   EXPECT_EQ(translation(), expected());
   EXPECT_NE(expected(), before);
   std::filesystem::remove_all(model_);
   server_->send(SIGHUP);
-  wait_for_log("nothing was loaded again");
+  wait_for_log("nothing was reloaded");
   EXPECT_NE(translation().find("translatedText"), std::string::npos) << log();
 }
 
@@ -188,27 +188,27 @@ TEST_F(ServeCommand, LoadsSettingsAndKeysAgainOnSighup) {
   EXPECT_NE(read_file(requests).find("\"POST /translate HTTP/1.1\" 200 "), std::string::npos);
   std::filesystem::rename(requests, requests + ".1");
   write("access_log: " + requests + "\n");
-  reload("loaded again: settings");
+  reload("reloaded: settings");
   EXPECT_EQ(translation(), expected());
   EXPECT_NE(read_file(requests).find("POST /translate"), std::string::npos)
       << "a log that was moved away begins anew";
   write_file_atomically(keys, "secret\n");
   write("api_keys: " + keys + "\npage: false\n");
-  reload("loaded again: settings");
+  reload("reloaded: settings");
   EXPECT_NE(log().find("page: the new value counts when the server is started again"), std::string::npos)
       << log();
   EXPECT_NE(translation().find("This server needs an API key."), std::string::npos);
   write_file_atomically(keys, "");
-  reload("nothing was loaded again");
+  reload("nothing was reloaded");
   EXPECT_NE(log().find("has no keys"), std::string::npos) << log();
   EXPECT_NE(translation().find("This server needs an API key."), std::string::npos) << "the old keys stay";
   write("text_bytes: 2\nmodels: [en-fr=" + model_ + "]\n");
-  reload("nothing was loaded again");  // one key twice
+  reload("nothing was reloaded");  // one key twice
   write("text_bytes: 2\n");
-  reload("loaded again: settings");
+  reload("reloaded: settings");
   EXPECT_NE(translation().find("5 bytes; at most 2"), std::string::npos);
   write("body_bytes: 3\n");
-  reload("loaded again: settings");
+  reload("reloaded: settings");
   EXPECT_NE(translation().find("longer than 3 bytes"), std::string::npos);
 }
 

@@ -285,7 +285,7 @@ TEST_F(ChatFormatTest, RefusesConversationsThatItCantWrite) {
   refuse({{"user", "a"}, {"assistant", "b"}}, last);
   refuse({{"user", "a"}, {"tool", "b"}}, "message 2: its role is 'tool'; it must be system, user or assistant");
   refuse({{"tool", "a"}, {"user", "a"}}, "message 1: its role is 'tool'; it must be system, user or assistant");
-  refuse({{"system", ""}, {"user", "a"}}, "message 1: a system message is empty");
+  refuse({{"system", ""}, {"user", "a"}}, "message 1: the system message is empty");
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class JsonKeys {
     if (has(key))
       return static_cast<int>(
           whole_number(json_[key], fmt::format("{}: {}", path_, key), min_value, max_value));
-    require(default_value <= max_value, "{}: {} is missing, and its usual value, {}, is more than {}", path_,
+    require(default_value <= max_value, "{}: {} is missing, and its default value, {}, is more than {}", path_,
             key, default_value, max_value);
     return static_cast<int>(default_value);
   }

@@ -81,7 +81,7 @@ std::vector<int> special_ids(const GenerationSettings& settings, const char* key
   if (auto own = ids_in(settings.keys(), key, tokens); !own.empty()) return own;
   const JsonKeys& config = settings.config();
   if (config.names(key)) return ids_in(config, key, tokens);
-  require(default_value < tokens, "{}: has no {}, and the usual id, {}, is not one of the model's {} tokens",
+  require(default_value < tokens, "{}: has no {}, and the default id, {}, is not one of the model's {} tokens",
           config.path(), key, default_value, tokens);
   return default_value < 0 ? std::vector<int>() : std::vector{default_value};
 }

@@ -39,7 +39,7 @@ inline void visit_patches(OptionVisitor& v, ImageInput& o) {
   v.field("mean", o.mean,
           "what is subtracted from pixel values, which are from 0 to 1: one number, or one for each channel",
           between(-1e3, 1e3));
-  v.field("std", o.std, "by what they are divided then: one number, or one for each channel",
+  v.field("std", o.std, "what they are then divided by: one number, or one for each channel",
           between(1e-6, 1e6));
 }
 

@@ -43,7 +43,7 @@ void log_warnings_of_others(Processes& processes) {
 }
 
 int end_by_signal(Processes& processes) {
-  log_info("stopped by a signal; the same command goes on (train with --resume)");
+  log_info("stopped by a signal; run the same command to continue (train with --resume)");
   if (processes.report("it was stopped by a signal", interrupt_status()) && !processes.is_root())
     std::cerr << processes.name(processes.rank()) << " was stopped by a signal" << std::endl;
   processes.close();

@@ -52,7 +52,7 @@ struct Point {
 struct LineStyle {
   std::string_view css = "grid";  ///< grid, or line0 to line5
   double width = 1;
-  std::string dashes = {};  ///< lengths of dashes and gaps by turns, in pixels: "5 3"; empty: a solid line
+  std::string dashes = {};  ///< lengths of dashes and gaps alternately, in pixels: "5 3"; empty: a solid line
   double offset = 0;        ///< by which the pattern of dashes is moved along the line
   double strength = 1;      ///< opacity
 };

@@ -78,7 +78,8 @@ bool Access::allows_origin(const std::string& origin, const HttpRequest& request
 
 void Access::require(const HttpRequest& request) const {
   if (!allows_host(request))
-    throw HttpError(421, fmt::format("This server is not {}; its setting \"hosts\" has its names.",
+    throw HttpError(421, fmt::format("This server does not answer for the host {}; its setting \"hosts\" lists "
+                                     "the names that it answers for.",
                                      request.header("host")));
   const std::string origin = ascii_lower(request.header("origin"));
   if (!origin.empty() && !allows_origin(origin, request))

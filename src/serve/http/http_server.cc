@@ -117,7 +117,7 @@ class HttpServer::Connection final : public RequestSource {
   }
 
   static HttpError too_slow() {
-    return {503, "The server has much to do, and this request arrived too slowly.", 1};
+    return {503, "The server is overloaded, and this request arrived too slowly.", 1};
   }
 
   bool receive(std::string& to) override {

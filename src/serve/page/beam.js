@@ -68,7 +68,7 @@ function draw() {
   byId("step").max = Math.max(1, steps.length), byId("step").value = at + 1;
   byId("step-name").textContent = steps.length ? `${at + 1} of ${steps.length}` : "";
   byId("play").disabled = steps.length < 2;
-  byId("step-back").disabled = at === 0, byId("step-on").disabled = at + 1 >= steps.length;
+  byId("step-previous").disabled = at === 0, byId("step-next").disabled = at + 1 >= steps.length;
   byId("step").disabled = steps.length === 0;
   byId("beam-table").tBodies[0].replaceChildren(...(steps[at] ?? []).map((one, index) => html("tr", {},
     html("td", {}, textOf(at, index)), html("td", {class: "number"}, fixed(one.log_probability)),
@@ -106,8 +106,8 @@ export function showBeam(sentence) {
   if (!steps.length) byId("beam-tree").textContent = sentence?.unwatched ?? "";
 }
 
-byId("step-back").addEventListener("click", () => go(at - 1));
-byId("step-on").addEventListener("click", () => go(at + 1));
+byId("step-previous").addEventListener("click", () => go(at - 1));
+byId("step-next").addEventListener("click", () => go(at + 1));
 byId("play").addEventListener("click", play);
 byId("step").addEventListener("input", () => go(Number(byId("step").value) - 1));
 byId("beam-legend").replaceChildren(...Object.values(FATES).map(([sign, words, why]) => html("li", {}, `${sign} ${words}${why}`)),

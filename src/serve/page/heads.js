@@ -74,5 +74,5 @@ export function showHeads(sentence) {
 }
 
 byId("head-close").addEventListener("click", () => byId("head-dialog").close());
-byId("head-before").addEventListener("click", () => showNeighbour(-1));
+byId("head-previous").addEventListener("click", () => showNeighbour(-1));
 byId("head-next").addEventListener("click", () => showNeighbour(1));

@@ -31,14 +31,16 @@ inline void visit(OptionVisitor& v, LabelledDataOptions& o) {
   v.field("invalid_utf8", o.invalid_utf8,
           "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
   v.field("max_tokens", o.max_tokens,
-          "most tokens of a text that the model reads, as far as it has positions; the rest is cut off",
+          "maximum number of tokens of a text that the model reads, as far as it has positions; the rest is "
+          "cut off",
           between(1, 1 << 20));
   v.field("class_weights", o.class_weights,
           "factors of the losses: 'balanced' makes all labels count equally; or LABEL=FACTOR for some labels; "
           "empty: 1");
-  v.field("token_dropout", o.token_dropout,
-          "share of the tokens of a text that training replaces by the unknown token, other ones in each epoch",
-          from_to_below(0, 1));
+  v.field(
+      "token_dropout", o.token_dropout,
+      "share of the tokens of a text that training replaces by the unknown token, different ones in each epoch",
+      from_to_below(0, 1));
   visit(v, static_cast<BatchOptions&>(o));
 }
 

@@ -93,7 +93,7 @@ class ArrayOutput {
 
   void write(const TextEmbedding& embedding, size_t line) {
     check_interrupt();
-    require(!embedding.error, "line {}: {}; an array has no place for that", line,
+    require(!embedding.error, "line {}: {}; an array of embeddings can't leave out a line", line,
             embedding.error.value_or(""));
     file_.write(embedding.values);
   }

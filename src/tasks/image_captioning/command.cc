@@ -61,7 +61,7 @@ void run(const CaptionSettings& settings) {
 
 void add_caption(CLI::App& app) {
   const auto settings = std::make_shared<CaptionSettings>();
-  CLI::App& command = *app.add_subcommand("caption", "Say in words what images show");
+  CLI::App& command = *app.add_subcommand("caption", "Describe images in words");
   add_model_argument(command, settings->model);
   command
       .add_option(

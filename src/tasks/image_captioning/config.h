@@ -14,7 +14,7 @@ namespace sixfold {
 struct CaptionDataOptions : ImageFilesOptions {};
 
 inline void visit(OptionVisitor& v, CaptionDataOptions& o) {
-  visit_image_files(v, o, "captions by turns: captions are the lines of a text");
+  visit_image_files(v, o, "captions alternately: captions are the lines of a text");
   visit_image_batches(v, o, "; not if captions say left or right");
 }
 

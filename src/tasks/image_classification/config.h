@@ -18,7 +18,7 @@ struct ImageDataOptions : ImageFilesOptions {
 };
 
 inline void visit(OptionVisitor& v, ImageDataOptions& o) {
-  visit_image_files(v, o, "labels by turns: labels are an IDX file or lines");
+  visit_image_files(v, o, "labels alternately: labels are an IDX file or lines");
   v.field("test", o.test,
           "test data, given in the same way, which is only compared with the others by sixfold check");
   v.field("label_names", o.label_names,

@@ -16,7 +16,8 @@ namespace sixfold {
 
 void visit(OptionVisitor& v, GenerateOptions& o) {
   constexpr double token_limit = 1 << 24;
-  v.field("max_tokens", o.max_tokens, "most tokens after the prompt [as stored with the model, or 256]",
+  v.field("max_tokens", o.max_tokens,
+          "maximum number of tokens after the prompt [as stored with the model, or 256]",
           between(0, token_limit));
   v.field("min_tokens", o.min_tokens,
           "no end of the text before this many tokens, unless a stop string comes [as stored with the model]",
@@ -25,7 +26,7 @@ void visit(OptionVisitor& v, GenerateOptions& o) {
   v.field("no_repeat_ngram", o.no_repeat_ngram,
           "never repeat an n-gram of this many tokens; 0: off [as stored with the model]", at_least(0));
   v.field("beam_size", o.beam_size,
-          "search for the likeliest text with so many hypotheses; 0: draw [as stored with the model]",
+          "search for the likeliest text with this many hypotheses; 0: draw [as stored with the model]",
           between(0, 1000));
   v.field("samples", o.samples, "number of texts for each prompt", between(1, 65536));
   v.field("seed", o.seed, "seed of the random numbers; the same seed gives the same texts");

@@ -130,7 +130,7 @@ std::shared_ptr<BeamPlan> GenerationJob::beam_plan() const {
   require(!options_.likeliest,
           "beam search chooses no tokens one by one, so that it gives none with its likeliest");
   require(options_.stop.empty(),
-          "beam search knows no stop strings; leave out the beam size, or the stop strings");
+          "beam search does not support stop strings; leave out the beam size, or the stop strings");
   require_no_sampling_options(options_.draw);
   require(options_.samples <= plan_.beam_size, "samples is {}, but a beam of {} finds at most {} texts",
           options_.samples, plan_.beam_size, plan_.beam_size);

@@ -38,9 +38,10 @@ inline void visit(OptionVisitor& v, LanguageModelSettings& o) {
   v.field("text_unit", o.text_unit, "what the model was trained on: stream, file, paragraph or line");
   v.field("more_ends", o.more_ends, "ids of tokens besides eos that end a text", at_least(0));
   v.field("max_length", o.max_length,
-          "most tokens of a prompt and the text after it, unless a number of tokens is set; 0: no limit",
+          "maximum number of tokens of a prompt and the text after it, unless a number of tokens is set; 0: no "
+          "limit",
           at_least(0));
-  v.field("beam_size", o.beam_size, "search for the likeliest text with so many hypotheses; 0: draw",
+  v.field("beam_size", o.beam_size, "search for the likeliest text with this many hypotheses; 0: draw",
           between(0, 1000));
   v.group("draw", o.draw, "how tokens are drawn");
   v.group("chat", o.chat, "how conversations are read");

@@ -26,7 +26,8 @@ inline void visit(OptionVisitor& v, QuestionDataOptions& o) {
   v.field("invalid_utf8", o.invalid_utf8,
           "what to do with lines that are not valid UTF-8: error, replace (with U+FFFD) or skip");
   v.field("max_tokens", o.max_tokens,
-          "most tokens that the model reads at once: of a question, a text and up to 3 special tokens; longer "
+          "maximum number of tokens that the model reads at once: of a question, a text and up to 3 special "
+          "tokens; longer "
           "texts are read in windows",
           between(8, 1 << 20));
   visit(v, static_cast<BatchOptions&>(o));

@@ -14,7 +14,7 @@
 namespace sixfold {
 
 void visit(OptionVisitor& v, AnswerOptions& o) {
-  v.field("max_answer_tokens", o.max_answer_tokens, "most tokens of an answer [the model's]",
+  v.field("max_answer_tokens", o.max_answer_tokens, "maximum number of tokens of an answer [the model's]",
           between(1, 1 << 20));
   v.field("stride", o.stride, "tokens from one window of a long text to the next [the model's]",
           between(1, 1 << 20));

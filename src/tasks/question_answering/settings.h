@@ -18,7 +18,7 @@ inline void visit(OptionVisitor& v, AnswerSettings& o) {
           "a text that is longer than the model reads at once is read in windows, which begin this many tokens "
           "after each other",
           at_least(1));
-  v.field("max_tokens", o.max_tokens, "most tokens of an answer", at_least(1));
+  v.field("max_tokens", o.max_tokens, "maximum number of tokens of an answer", at_least(1));
   v.field("separators", o.separators, "number of end tokens between a question and a text", between(1, 2));
 }
 

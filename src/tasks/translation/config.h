@@ -70,7 +70,7 @@ inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
   v.field(
       "token_dropout", o.token_dropout,
       "share of the tokens of sources, and of what the decoder reads of targets, that training replaces by the "
-      "unknown token, other ones in each epoch",
+      "unknown token, different ones in each epoch",
       from_to_below(0, 1));
   v.field(
       "subword_sampling", o.subword_sampling,

@@ -21,10 +21,9 @@ constexpr size_t max_read_ahead = 4096;  // lines read but not emitted yet
 
 /// Throws an input error for options that an ensemble does not support.
 void check_ensemble(const TranslateOptions& o, const GenerationConfig& rules) {
-  require(
-      !o.details.any() && !o.replace_unknown,
-      "an ensemble tells no tokens with probabilities, alignments, attention and confidence, and replaces no "
-      "unknown words; leave them out, or ask one model");
+  require(!o.details.any() && !o.replace_unknown,
+          "an ensemble does not support token scores, alignments, attention, confidence and the replacement of "
+          "unknown words; leave them out, or use one model");
   require(rules.coverage_penalty == 0, "coverage_penalty is {}, but an ensemble has no attention; set it to 0",
           rules.coverage_penalty);
   require(

@@ -23,10 +23,11 @@
 namespace sixfold {
 
 void visit(OptionVisitor& v, TranslateOptions& o) {
-  v.field("n_best", o.n_best,
-          "number of translations of each line, best first; the search keeps at least so many hypotheses, and "
-          "a smaller beam size is an error",
-          between(1, 1000));
+  v.field(
+      "n_best", o.n_best,
+      "number of translations of each line, best first; the search keeps at least this many hypotheses, and "
+      "a smaller beam size is an error",
+      between(1, 1000));
   v.field("sample", o.sample,
           "draw each translation token by token instead of searching for the best; the same line with the same "
           "seed gives the same translations");

@@ -188,7 +188,7 @@ TEST_F(CausalErrors, NameTheKeyOfTheConfig) {
   change("config.json", [](json& c) { c["n_head"] = 3, c["n_positions"] = 100; });
   refuse("tensor 'transformer.wpe.weight'");
   change("config.json", [](json& c) { c["n_positions"] = 512, c["n_embd"] = (1 << 30) - 1; });
-  refuse("n_inner is missing, and its usual value, 4294967292, is more than");
+  refuse("n_inner is missing, and its default value, 4294967292, is more than");
   change("config.json", [](json& c) { c["n_embd"] = 24, c["n_inner"] = 0; });
   refuse("n_inner is 0; expected a whole number from 1 to");
   change("config.json", [](json& c) { c["n_inner"] = nullptr, c["vocab_size"] = 300; });

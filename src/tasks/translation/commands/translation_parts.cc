@@ -151,7 +151,7 @@ void TranslationParts::read(int64_t chunks, const std::function<void(const std::
     text.resize(text.size() - end.size());
     require(end == last_line(text),
             "{}: it has changed since it was written; remove it and give the same command again, which "
-            "translates its lines anew",
+            "translates its lines again",
             file(chunk));
     use(text);
   }

@@ -128,7 +128,7 @@ class PoReader {
       for (int more = 0; more < 2 && i < end && hex_digit(source_.bytes[i]) >= 0; ++more)
         value = 16 * value + hex_digit(source_.bytes[i++]);
     } else {
-      refuse(begin, "is no escape of a PO file");
+      refuse(begin, "is not a valid escape sequence of a PO file");
     }
     return static_cast<char>(value & 0xFF);
   }

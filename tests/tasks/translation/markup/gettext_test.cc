@@ -96,7 +96,7 @@ TEST(Po, RefusesWhatIsNone) {
   refused("msgstr \"a\"\n", "is not what a PO file has here");
   refused("\"a\"\n", "a string belongs to no keyword");
   refused("msgid\n", "a keyword has no string");
-  refused("msgid \"\\q\"\n", "is no escape");
+  refused("msgid \"\\q\"\n", "is not a valid escape sequence");
   refused("msgid \"\\xFF\"\nmsgstr \"\"\n", "not valid UTF-8");
   refused("msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=ISO-8859-1\\n\"\n", "msgconv -t UTF-8");
 }
