@@ -121,10 +121,12 @@ class TranslateOptions(TypedDict, total=False):
 class GenerateOptions(TypedDict, total=False):
     beam_size: int | None
     'search for the likeliest text with this many hypotheses; 0: draw [as stored with the model]; from 0 to 1000'
+    draft_tokens: int | None
+    'maximum number of tokens that are guessed from repetitions in the text and verified in one step, which takes less time and gives the same texts; 0: off [7, or 0 where the model does not support it]; from 0 to 7'
     likeliest: int | None
     'return each token with so many of the likeliest in its place; at least 0'
     max_tokens: int | None
-    'most tokens after the prompt [as stored with the model, or 256]; from 0 to 16777216'
+    'maximum number of tokens after the prompt [as stored with the model, or 256]; from 0 to 16777216'
     min_p: float | None
     'draw among tokens with this share of the probability of the likeliest [as stored with the model]; from 0 to below 1'
     min_tokens: int | None

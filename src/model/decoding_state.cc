@@ -148,6 +148,11 @@ DecodingState::DecodingState(const Transformer& model, std::shared_ptr<Backend> 
   }
 }
 
+bool DecodingState::keeps_all_tokens(const Transformer& model) {
+  return std::ranges::all_of(model.decoder_state(),
+                             [](const StateShape& layer) { return layer.retain == StateShape::all; });
+}
+
 DecodingState::Request& DecodingState::at(int request) {
   require(request >= 0 && request < std::ssize(requests_) &&
               !requests_[static_cast<size_t>(request)].hypotheses.empty(),
@@ -230,6 +235,17 @@ void DecodingState::release(const Hypothesis& hypothesis) {
   for (size_t s = 0; s < target_.size(); ++s) target_[s].release(hypothesis.rows[s]);
 }
 
+/// Forgets the newest tokens of a hypothesis.
+void DecodingState::discard(Hypothesis& hypothesis, int tokens) {
+  if (tokens == 0) return;
+  hypothesis.length -= tokens;
+  for (size_t s = 0; s < target_.size(); ++s) {
+    auto& rows = hypothesis.rows[s];
+    target_[s].release(std::span(rows).last(static_cast<size_t>(tokens)));
+    rows.resize(rows.size() - static_cast<size_t>(tokens));
+  }
+}
+
 /// Replaces the hypotheses of a request by their children. The last child of each parent takes over the
 /// parent's rows without copying.
 void DecodingState::branch(std::span<const Extension> siblings) {
@@ -244,6 +260,11 @@ void DecodingState::branch(std::span<const Extension> siblings) {
             "decoding: request {} has no hypothesis {}; it has {}", extension.request, extension.parent,
             parents.size());
     require(!extension.tokens.empty(), "decoding: an extension of request {} has no token", extension.request);
+    require(extension.discarded == 0 ||
+                (keeps_all_tokens(model_) &&
+                 extension.discarded <= parents[static_cast<size_t>(extension.parent)].length),
+            "decoding: an extension of request {} can't discard {} tokens", extension.request,
+            extension.discarded);
     if (!extension.new_sequence) ++children[static_cast<size_t>(extension.parent)];
   }
   for (size_t parent = 0; parent < parents.size(); ++parent)
@@ -256,6 +277,7 @@ void DecodingState::branch(std::span<const Extension> siblings) {
       next.emplace_back().rows.resize(target_.size());
     else
       next.push_back(--children[parent] > 0 ? copy(parents[parent]) : std::move(parents[parent]));
+    if (!extension.new_sequence) discard(next.back(), extension.discarded);
   }
   parents = std::move(next);
 }

@@ -16,6 +16,9 @@ struct Extension {
   std::span<const int32_t> tokens;  ///< the next token, or several: a prompt or a forced prefix
   /// The tokens begin a new sequence, which replaces the tokens that the parent has read. The source stays.
   bool new_sequence = false;
+  /// Number of newest tokens of the parent that the new hypothesis does not keep: guesses that were wrong.
+  /// Above 0 only if the state keeps all tokens (`DecodingState::keeps_all_tokens`).
+  int discarded = 0;
 };
 
 /// The state of decoding several requests. For each request it holds the source, projected once for the
@@ -32,6 +35,9 @@ class DecodingState {
   /// each request, which must not be in use. A new request has one hypothesis, which has read no token. Sources
   /// must have tokens, or be empty if the model has no encoder. If this throws, nothing has changed.
   void enter(std::span<const int> requests, const IdBatch& sources, Context& context);
+  /// Whether the mixers keep the rows of all tokens, so that the newest ones can be discarded: attention to the
+  /// whole text keeps them; recurrent states and windows do not.
+  static bool keeps_all_tokens(const Transformer& model);
   /// Frees the state of a request. Its number can be used again.
   void leave(int request);
 
@@ -66,6 +72,7 @@ class DecodingState {
   void check_entering(std::span<const int> requests, const IdBatch& sources) const;
   std::vector<int32_t> store_sources(const IdBatch& sources, Context& context);
   void branch(std::span<const Extension> siblings);
+  void discard(Hypothesis& hypothesis, int tokens);
   Hypothesis copy(const Hypothesis& hypothesis);
   void release(const Hypothesis& hypothesis);
   std::vector<KeyValues> source_memory(std::span<const Extension> extensions, Context& context) const;

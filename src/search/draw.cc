@@ -102,16 +102,19 @@ Drawn draw(std::span<float> logits, const DrawOptions& options, std::span<const 
   const std::vector<float> model_logits(logits.begin(), logits.end());
   if (options.repetition_penalty != 1) penalize(logits, options.repetition_penalty, before);
   for (const int32_t id : banned) logits[static_cast<size_t>(id)] = banned_logit;
-  const bool greedy = options.temperature == 0;
-  std::vector<Choice> choices = choices_of(logits, greedy ? 1 : options.temperature);
-  if (choices.empty()) return {.id = all_tokens_banned};
-  if (greedy || options.top_k > 0) keep_likeliest(choices, greedy ? 1 : static_cast<size_t>(options.top_k));
+  if (std::ranges::max(logits) == banned_logit) return {.id = all_tokens_banned};
+  const auto drawn = [&](int32_t id) -> Drawn {
+    return {id, static_cast<double>(model_logits[static_cast<size_t>(id)]) - normalizer};
+  };
+  if (options.temperature == 0)  // greedy search: the first of the likeliest
+    return drawn(static_cast<int32_t>(std::ranges::max_element(logits) - logits.begin()));
+  std::vector<Choice> choices = choices_of(logits, options.temperature);
+  if (options.top_k > 0) keep_likeliest(choices, static_cast<size_t>(options.top_k));
   if (options.top_p < 1) keep_share(choices, static_cast<double>(options.top_p));
   // The weight of the likeliest is 1.
   std::erase_if(choices,
                 [&](const Choice& choice) { return choice.weight < static_cast<double>(options.min_p); });
-  const int32_t id = choose(choices, uniform);
-  return {id, static_cast<double>(model_logits[static_cast<size_t>(id)]) - normalizer};
+  return drawn(choose(choices, uniform));
 }
 
 std::vector<Drawn> likeliest(std::span<const float> logits, int count) {

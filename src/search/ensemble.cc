@@ -193,8 +193,9 @@ std::span<const Answer> EnsembleScorer::score(std::span<const Extension> extensi
   const Ensemble& ensemble = *workspace_.ensemble;
   const auto vocab = static_cast<size_t>(ensemble.models.front()->config().target_vocab);
   for (const Query& query : queries) {
-    require(query.attention_layer < 0 && query.given_likeliest == 0,
-            "an ensemble has no attention, and no likeliest tokens in given places");
+    require(
+        query.attention_layer < 0 && query.given_likeliest == 0 && query.tokens_behind == 0,
+        "an ensemble has no attention, no likeliest tokens in given places, and one query for each extension");
     for (const auto& tokens : {query.banned, query.listed})
       for (const int32_t token : tokens)
         require(token >= 0 && token < static_cast<int64_t>(vocab), "token {} is not in the vocabulary of {}",

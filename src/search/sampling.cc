@@ -20,6 +20,12 @@ double uniform_number(uint64_t seed, uint64_t sample, uint64_t place) {
   return static_cast<double>((uint64_t{bits[0]} << 32 | bits[1]) >> 11) * 0x1p-53;
 }
 
+/// Inserts a token into an ascending list, which has each once.
+void insert_once(std::vector<int32_t>& ids, int32_t id) {
+  const auto place = std::lower_bound(ids.begin(), ids.end(), id);
+  if (place == ids.end() || *place != id) ids.insert(place, id);
+}
+
 const DrawOptions& checked_draw_options(const DrawOptions& options) {
   check_ranges(options);
   return options;
@@ -49,54 +55,92 @@ Sampling::Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t
       sample_(sample),
       observer_(observer),
       stops_(std::move(stops)),
-      window_(plan_->context, plan_->start) {
+      window_(plan_->context, plan_->start),
+      draft_(plan_->draft_tokens) {
   require(max_tokens >= 0, "max_tokens is {}; it must be at least 0", max_tokens);
-  if (!plan_->prompt_is_output && plan_->start.before_text && plan_->start.token >= 0) use(plan_->start.token);
-  for (const int32_t id : text_) use(id);
+  if (plan_->draw.repetition_penalty == 1) return;
+  if (!plan_->prompt_is_output && plan_->start.before_text && plan_->start.token >= 0)
+    insert_once(used_, plan_->start.token);
+  for (const int32_t id : text_) insert_once(used_, id);
 }
 
-void Sampling::use(int32_t id) {
-  if (plan_->draw.repetition_penalty == 1) return;
-  const auto place = std::lower_bound(used_.begin(), used_.end(), id);
-  if (place == used_.end() || *place != id) used_.insert(place, id);
+/// Adds guesses to the text. A step that begins a window has none: it reads many tokens as it is.
+size_t Sampling::add_guesses(bool begins) {
+  const size_t left = static_cast<size_t>(max_tokens_) - generated().size();
+  if (begins || left <= 1) return 0;
+  const auto guesses = draft_.guess(text_, std::min(left - 1, window_.room()));
+  text_.insert(text_.end(), guesses.begin(), guesses.end());
+  return guesses.size();
 }
 
 void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) {
   const ReadingWindow::Step step = window_.next(text_.size());
   if (step.begins) window_tokens_ = window_.begin(text_, step);
-  const auto tokens = step.begins ? std::span<const int32_t>(window_tokens_) : std::span(text_).last(1);
-  extensions.push_back({.request = request, .parent = 0, .tokens = tokens, .new_sequence = step.begins});
-  edits_.clear();
-  for (const auto& restriction : plan_->restrictions)
-    restriction->edit({.ids = text_, .prompt = plan_->prompt_is_output ? 0 : prompt_}, edits_);
-  query_ = {.options = &plan_->draw,
-            .before = used_,
-            .uniform = uniform_number(plan_->seed, sample_, text_.size() - prompt_),
-            .likeliest = observer_ ? plan_->likeliest : 0};
-  queries.push_back({.banned = edits_.banned, .draw = &query_});
-  if (plan_->prompt_is_output && at_prompt()) queries.back().given = prompt_;
-  if (!observer_ || !plan_->shows_prompt || !at_prompt()) return;
+  const size_t length = text_.size();
+  guesses_ = add_guesses(step.begins);
+  const auto tokens =
+      step.begins ? std::span<const int32_t>(window_tokens_) : std::span(text_).last(1 + guesses_);
+  extensions.push_back({.request = request,
+                        .parent = 0,
+                        .tokens = tokens,
+                        .new_sequence = step.begins,
+                        .discarded = std::exchange(wrong_, 0)});
+  questions_.resize(1 + guesses_);
+  for (size_t i = 0; i <= guesses_; ++i) {
+    questions_[i].used = i == 0 ? used_ : questions_[i - 1].used;
+    if (i > 0 && plan_->draw.repetition_penalty != 1) insert_once(questions_[i].used, text_[length + i - 1]);
+    add_query(length + i, guesses_ - i, questions_[i], queries);
+  }
+  if (plan_->prompt_is_output && length == prompt_) queries.back().given = prompt_;
+  if (!observer_ || !plan_->shows_prompt || length != prompt_) return;
   queries.back().given = tokens.size() - 1;
   queries.back().given_likeliest = plan_->likeliest;
 }
 
+/// Asks for the token after the first `length` tokens of the text.
+void Sampling::add_query(size_t length, size_t tokens_behind, Question& question,
+                         std::vector<Query>& queries) const {
+  question.edits.clear();
+  for (const auto& restriction : plan_->restrictions)
+    restriction->edit({.ids = std::span(text_).first(length), .prompt = plan_->prompt_is_output ? 0 : prompt_},
+                      question.edits);
+  question.draw = {.options = &plan_->draw,
+                   .before = question.used,
+                   .uniform = uniform_number(plan_->seed, sample_, length - prompt_),
+                   .likeliest = observer_ ? plan_->likeliest : 0};
+  queries.push_back({.tokens_behind = tokens_behind, .banned = question.edits.banned, .draw = &question.draw});
+}
+
 void Sampling::advance(std::span<const Answer> answers) {
+  const auto first_guess = text_.end() - static_cast<std::ptrdiff_t>(guesses_);
+  const std::vector<int32_t> guesses(first_guess, text_.end());
+  text_.erase(first_guess, text_.end());
   if (observer_ && plan_->shows_prompt && at_prompt()) observer_->see_prompt(text_, answers[0]);
   if (plan_->prompt_is_output && at_prompt())
     for (size_t i = plan_->certain; i < prompt_; ++i)
       result_.log_probability += static_cast<double>(answers[0].given[i]);
+  size_t right = 0;
+  take(answers[0]);
+  while (!done_ && right < guesses.size() && text_.back() == guesses[right]) take(answers[++right]);
+  window_.read_ahead(right);
+  if (!guesses.empty()) draft_.learn(right);
+  wrong_ = static_cast<int>(guesses.size() - right);
+}
+
+/// Continues the text with the token that was drawn.
+void Sampling::take(const Answer& answer) {
   if (max_tokens_ == 0) return finish(FinishReason::cut);
-  const int32_t id = answers[0].ids[0];
+  const int32_t id = answer.ids[0];
   if (id == all_tokens_banned) return finish(FinishReason::cut);  // as in beam search
   if (id < 0) {
     failed_ = done_ = true;
     return;
   }
-  result_.log_probability += static_cast<double>(answers[0].log_probs[0]);
+  result_.log_probability += static_cast<double>(answer.log_probs[0]);
   if (std::ranges::count(plan_->ends, id) > 0) return finish(FinishReason::end_token);
-  if (observer_) observer_->see(text_, answers[0]);
+  if (observer_) observer_->see(text_, answer);
   text_.push_back(id);
-  use(id);
+  if (plan_->draw.repetition_penalty != 1) insert_once(used_, id);
   if (stops_ && stops_(text_)) return finish(FinishReason::stop_string);
   if (std::ssize(generated()) >= max_tokens_) finish(FinishReason::cut);
 }

@@ -6,6 +6,7 @@
 #include "model/config.h"
 #include "search/draw.h"
 #include "search/reading_window.h"
+#include "search/repetition_draft.h"
 #include "search/restriction.h"
 #include "search/strategy.h"
 
@@ -36,7 +37,8 @@ struct SamplingPlan {
   bool shows_prompt = false;  ///< whether observers receive the prompt
   /// Whether the prompt begins the output, as that of a translation does; false: the output follows it.
   bool prompt_is_output;
-  size_t certain = 0;  ///< number of first tokens of such a prompt whose probability counts as 1
+  int draft_tokens = 0;  ///< maximum number of guesses of a step (`RepetitionDraft`); the texts stay the same
+  size_t certain = 0;    ///< number of first tokens of such a prompt whose probability counts as 1
   WindowStart start;
   std::vector<int32_t> ends;  ///< each of them ends a text
   int context;
@@ -48,7 +50,9 @@ struct SamplingPlan {
 using StopCriterion = std::function<bool(std::span<const int32_t> text)>;
 
 /// Draws one text after a prompt, token by token. Its random numbers are a function of the plan's seed,
-/// `sample` and the position of the token only. With a temperature of 0 this is greedy search.
+/// `sample` and the position of the token only. With a temperature of 0 this is greedy search. A step also
+/// reads guesses of the next tokens (`SamplingPlan::draft_tokens`) and draws a token after each of them; the
+/// draws are used as far as they are what was guessed, and one further.
 class Sampling final : public Strategy {
  public:
   /// Draws at most `max_tokens` tokens. It may be 0 only if an observer receives the prompt, or if the prompt
@@ -65,21 +69,32 @@ class Sampling final : public Strategy {
  private:
   std::span<const int32_t> generated() const { return std::span(text_).subspan(prompt_); }
   bool at_prompt() const { return text_.size() == prompt_; }
-  void use(int32_t id);
+  /// What the query about one token refers to.
+  struct Question {
+    LogitEdits edits;
+    std::vector<int32_t> used;  ///< the tokens of the text before it, each once, ascending
+    DrawQuery draw;
+  };
+  size_t add_guesses(bool begins);
+  void add_query(size_t length, size_t tokens_behind, Question& question, std::vector<Query>& queries) const;
+  void take(const Answer& answer);
   void finish(FinishReason reason);
 
   std::shared_ptr<const SamplingPlan> plan_;
-  size_t prompt_;              // number of tokens of the prompt
-  std::vector<int32_t> text_;  // the prompt and what follows it
-  std::vector<int32_t> used_;  // the tokens of the text, each once, ascending
+  size_t prompt_;  // number of tokens of the prompt
+  std::vector<int32_t>
+      text_;  // the prompt and what follows it; between `ask` and `advance` the guesses as well
+  std::vector<int32_t> used_;  // the tokens of the text, each once, ascending, if they are penalized
   int max_tokens_;
   uint64_t sample_;
   DrawObserver* observer_;
   StopCriterion stops_;  // or null
   ReadingWindow window_;
   std::vector<int32_t> window_tokens_;  // the tokens that are read in a step that begins a window
-  LogitEdits edits_;
-  DrawQuery query_;
+  RepetitionDraft draft_;
+  size_t guesses_ = 0;  // number of guesses at the end of the text
+  int wrong_ = 0;       // number of guesses of the last step that were wrong
+  std::vector<Question> questions_;
   Hypothesis result_;
   bool done_ = false, failed_ = false;
 };

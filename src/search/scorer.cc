@@ -21,6 +21,16 @@ Tensor bias_without(const ops::OutputWeights& output, const std::vector<int32_t>
   return bias;
 }
 
+/// Returns the states in these places, [places, d_model].
+Tensor rows_of(const Tensor& states, std::span<const QueryPlace> places, Context& context) {
+  if (states.rows() == std::ssize(places)) return states;  // each of them
+  std::vector<int32_t> rows;
+  for (const QueryPlace& place : places) rows.push_back(static_cast<int32_t>(place.row));
+  Tensor chosen = context.tensor(std::ssize(rows), states.cols(), states.dtype());
+  context.backend().run(kernel::GatherRows{chosen.view(), states.view(), context.indices(rows).ids()});
+  return chosen;
+}
+
 /// Whether the queries can be answered by the same matrix products.
 bool share_products(const Query& a, const Query& b) {
   if (a.draw || b.draw) return a.draw && b.draw;  // whatever the random numbers are
@@ -75,9 +85,8 @@ class ModelScorer final : public Scorer {
   };
   Listed listed(const Query& query, Output& output, const Tensor& states, Context& context) const;
   void add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context);
-  Tensor last_rows(const Tensor& states, std::span<const Extension> extensions, Context& context) const;
   void add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
-                     const AttentionOfLayers& seen);
+                     std::span<const QueryPlace> places, const AttentionOfLayers& seen);
   void answer(const Query& query, Output& output, const Tensor& states, Context& context);
   void draw_each(std::span<const Query> queries, const Output& output, const Tensor& states, Context& context);
 
@@ -179,21 +188,6 @@ const ops::OutputWeights& ModelScorer::selected(Output& output, const std::vecto
                       [&] { return ops::select_outputs(workspace_.backend, output.weights, rows); });
 }
 
-/// Returns the state of each extension's last token, [extensions, d_model].
-Tensor ModelScorer::last_rows(const Tensor& states, std::span<const Extension> extensions,
-                              Context& context) const {
-  if (states.rows() == std::ssize(extensions)) return states;
-  std::vector<int32_t> rows;
-  int32_t end = 0;
-  for (const Extension& extension : extensions) {
-    end += static_cast<int32_t>(extension.tokens.size());
-    rows.push_back(end - 1);
-  }
-  Tensor last = context.tensor(std::ssize(rows), states.cols(), states.dtype());
-  context.backend().run(kernel::GatherRows{last.view(), states.view(), context.indices(rows).ids()});
-  return last;
-}
-
 /// Returns the log-probabilities of the listed tokens after each state, [states, listed]. The normalization is
 /// computed for one of them: the log-probabilities of others differ from it by the difference of the logits.
 ModelScorer::Listed ModelScorer::listed(const Query& query, Output& output, const Tensor& states,
@@ -225,6 +219,7 @@ ModelScorer::Listed ModelScorer::listed(const Query& query, Output& output, cons
 void ModelScorer::add_given(const Extension& extension, const Query& query, const Tensor& states,
                             Context& context) {
   if (query.given == 0) return;
+  require(query.tokens_behind == 0, "tokens are given for the last query of an extension alone");
   require(query.given < extension.tokens.size(), "{} tokens are given, but the extension has {}", query.given,
           extension.tokens.size());
   const Output& output = output_of(extension.request);
@@ -242,9 +237,9 @@ void ModelScorer::add_given(const Extension& extension, const Query& query, cons
   given_log_probs_.insert(given_log_probs_.end(), best.log_probs.begin(), best.log_probs.end());
 }
 
-/// Appends the attention of each extension whose query asks for it.
+/// Appends the attention of each query that asks for it.
 void ModelScorer::add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
-                                const AttentionOfLayers& seen) {
+                                std::span<const QueryPlace> places, const AttentionOfLayers& seen) {
   size_t tokens = 0;  // number of tokens of all extensions
   for (const Extension& extension : extensions) tokens += extension.tokens.size();
   std::map<int, std::vector<float>> weights;
@@ -252,17 +247,18 @@ void ModelScorer::add_attention(std::span<const Extension> extensions, std::span
     require(static_cast<bool>(tensor), "the decoder has no layer {} that attends to the source", layer);
     weights[layer] = tensor.to_floats(*workspace_.backend);
   }
-  size_t first = 0;  // index of the first token of the extension
-  for (size_t i = 0; i < extensions.size(); first += extensions[i++].tokens.size()) {
+  for (size_t i = 0; i < queries.size(); ++i) {
     if (queries[i].attention_layer < 0) continue;
+    const Extension& extension = extensions[places[i].extension];
+    const size_t first = places[i].first_row, count = places[i].row + 1 - first;
     const std::vector<float>& all = weights.at(queries[i].attention_layer);
     const auto columns = static_cast<size_t>(seen.layers().at(queries[i].attention_layer).cols());
     const size_t heads = all.size() / columns / tokens, begin = attention_.size();
-    attention_.resize(begin + state_.source_tokens(extensions[i].request));
+    attention_.resize(begin + state_.source_tokens(extension.request));
     for (size_t s = begin; s < attention_.size(); ++s) {
       double sum = 0;
       for (size_t head = 0; head < heads; ++head)
-        for (size_t t = 0; t < extensions[i].tokens.size(); ++t)
+        for (size_t t = 0; t < count; ++t)
           sum += double{all[(head * tokens + first + t) * columns + s - begin]};
       attention_[s] = static_cast<float>(sum / static_cast<double>(heads));
     }
@@ -325,26 +321,26 @@ void ModelScorer::draw_each(std::span<const Query> queries, const Output& output
 
 std::span<const Answer> ModelScorer::score(std::span<const Extension> extensions,
                                            std::span<const Query> queries) {
-  require(extensions.size() == queries.size(), "{} extensions and {} queries", extensions.size(),
-          queries.size());
+  const std::vector<QueryPlace> places = places_of(extensions, queries);
   Context context(workspace_.backend, workspace_.arena);
   AttentionOfLayers attention(queries);
   const Tensor all = state_.extend(extensions, context, attention.empty() ? nullptr : &attention);
-  const Tensor states = last_rows(all, extensions, context);
+  const Tensor states = rows_of(all, places, context);
   ids_.clear(), log_probs_.clear(), ends_.clear(), answers_.clear();
   logits_.clear(), given_.clear(), given_ids_.clear(), given_log_probs_.clear();
   attention_.clear();
-  if (!attention.empty()) add_attention(extensions, queries, attention);
-  int64_t end_of_rows = 0;
+  if (!attention.empty()) add_attention(extensions, queries, places, attention);
   for (size_t i = 0; i < queries.size(); ++i) {
-    const int64_t rows = std::ssize(extensions[i].tokens);
-    add_given(extensions[i], queries[i], all.slice_rows(end_of_rows, rows), context);
-    end_of_rows += rows;
+    const Extension& extension = extensions[places[i].extension];
+    const Tensor own = all.slice_rows(static_cast<int64_t>(places[i].first_row), std::ssize(extension.tokens));
+    add_given(extension, queries[i], own, context);
   }
+  const auto output_for = [&](size_t query) -> Output& {
+    return output_of(extensions[places[query].extension].request);
+  };
   for (size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
-    Output& output = output_of(extensions[begin].request);
-    while (end < queries.size() && &output == &output_of(extensions[end].request) &&
-           share_products(queries[begin], queries[end]))
+    Output& output = output_for(begin);
+    while (end < queries.size() && &output == &output_for(end) && share_products(queries[begin], queries[end]))
       ++end;
     const auto rows = static_cast<int64_t>(end - begin);
     const Tensor group = states.slice_rows(static_cast<int64_t>(begin), rows);
@@ -356,7 +352,8 @@ std::span<const Answer> ModelScorer::score(std::span<const Extension> extensions
   for (size_t i = 0, begin = 0, given = 0, best = 0, listed = 0, seen = 0; i < ends_.size();
        begin = ends_[i++]) {
     const size_t count = queries[i].given, likeliest = count * static_cast<size_t>(queries[i].given_likeliest);
-    const size_t sources = queries[i].attention_layer >= 0 ? state_.source_tokens(extensions[i].request) : 0;
+    const size_t sources =
+        queries[i].attention_layer >= 0 ? state_.source_tokens(extensions[places[i].extension].request) : 0;
     const size_t logits = queries[i].logits ? queries[i].listed.size() : 0;
     answers_.push_back(
         {std::span(ids_).subspan(begin, ends_[i] - begin),
@@ -369,6 +366,24 @@ std::span<const Answer> ModelScorer::score(std::span<const Extension> extensions
 }
 
 }  // namespace
+
+std::vector<QueryPlace> places_of(std::span<const Extension> extensions, std::span<const Query> queries) {
+  std::vector<QueryPlace> places;
+  size_t query = 0, first_row = 0;
+  for (size_t i = 0; i < extensions.size(); ++i) {
+    const size_t tokens = extensions[i].tokens.size(),
+                 asked = query < queries.size() ? queries[query].tokens_behind + 1 : 0;
+    require(asked > 0 && asked <= tokens && asked <= queries.size() - query,
+            "extension {} of {} has {} tokens, and no queries for them", i, extensions.size(), tokens);
+    for (size_t behind = asked; behind-- > 0; ++query) {
+      require(queries[query].tokens_behind == behind, "the queries of extension {} are not in order", i);
+      places.push_back({i, first_row, first_row + tokens - 1 - behind});
+    }
+    first_row += tokens;
+  }
+  require(query == queries.size(), "{} queries, but the extensions have {}", queries.size(), query);
+  return places;
+}
 
 std::unique_ptr<Scorer> make_scorer(const DecodeWorkspace& workspace) {
   if (workspace.ensemble) return make_ensemble_scorer(workspace);

@@ -35,8 +35,12 @@ struct DrawQuery {
   int likeliest = 0;  ///< number of likeliest tokens to return as well
 };
 
-/// A question of a strategy about the next token of a hypothesis.
+/// A question of a strategy about the next token of a hypothesis. An extension has one query, or several: then
+/// they are adjacent, and ask about the tokens after each of its last tokens.
 struct Query {
+  /// Number of tokens of the extension behind the one whose next token is asked for: 0 for the last query of an
+  /// extension, 1 for the one before it, and so on.
+  size_t tokens_behind = 0;
   int top_k = 0;  ///< number of most probable tokens to return, banned ones excluded
   /// Tokens excluded from the `top_k`. The probabilities of the others do not change, unless `renormalize` is
   /// set.
@@ -88,11 +92,20 @@ class Scorer {
   virtual void leave(int request) = 0;
   /// The number of rows that its decoding states have memory for.
   virtual int64_t rows() const = 0;
-  /// Extends hypotheses (see `DecodingState::extend`), and answers for each the query about its next token.
-  /// `queries` has one entry for each extension. Waits for the kernels that compute the answers.
+  /// Extends hypotheses (see `DecodingState::extend`), and answers the queries about their next tokens, which
+  /// are in the order of the extensions. Waits for the kernels that compute the answers.
   virtual std::span<const Answer> score(std::span<const Extension> extensions,
                                         std::span<const Query> queries) = 0;
 };
+
+/// Where the question of a query is.
+struct QueryPlace {
+  size_t extension = 0;  ///< index of its extension
+  size_t first_row = 0;  ///< number of tokens of all extensions before this one
+  size_t row = 0;  ///< index, among the tokens of all extensions, of the one whose next token is asked for
+};
+/// Returns the place of each query. Throws if extensions and queries do not belong together.
+std::vector<QueryPlace> places_of(std::span<const Extension> extensions, std::span<const Query> queries);
 
 /// The scorer of the model of a workspace, or of its ensemble, if it has one. The workspace must outlive it.
 std::unique_ptr<Scorer> make_scorer(const DecodeWorkspace& workspace);

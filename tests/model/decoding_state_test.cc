@@ -128,6 +128,31 @@ TEST_P(DecodingStateTest, SeveralTokensAtOnceAreTheSame) {
   for (size_t i = 0; i < 4; ++i) expect_row(states, i, full, 5 + i);
 }
 
+/// Tokens that are discarded leave no trace, also if another hypothesis keeps them.
+TEST_P(DecodingStateTest, DiscardsNewestTokens) {
+  const Ids source{4, 5, 6, 2}, target{1, 4, 5, 6, 7, 8, 9};
+  const auto token = [&](size_t place) { return std::span(target).subspan(place, 1); };
+  enter({0}, {source});
+  extend({{0, 0, std::span(target).first(4)}});
+  const Extension discarding{.request = 0, .parent = 0, .tokens = token(5), .discarded = 2};
+  if (!DecodingState::keeps_all_tokens(model_)) {
+    EXPECT_NE(error_message([&] { extend({discarding}); }).find("can't discard 2 tokens"), std::string::npos);
+    return;
+  }
+  const auto states = extend({discarding, {0, 0, token(6)}});
+  expect_row(states, 0, full_pass(source, {1, 4, 8}), 2);
+  expect_row(states, 1, full_pass(source, {1, 4, 5, 6, 9}), 4);
+  expect_row(extend({{0, 0, token(4)}, {0, 1, token(4)}}), 1, full_pass(source, {1, 4, 5, 6, 9, 7}), 5);
+  EXPECT_EQ(used_rows(), (std::vector<int64_t>(state_.target().size(), 4 + 4)));  // the first two are shared
+  Extension all{.request = 0, .parent = 1, .tokens = token(1), .discarded = 6};
+  expect_row(extend({all}), 0, full_pass(source, {4}), 0);
+  EXPECT_EQ(used_rows(), (std::vector<int64_t>(state_.target().size(), 1)));
+  all = {.request = 0, .parent = 0, .tokens = token(1), .discarded = 2};
+  EXPECT_NE(error_message([&] { extend({all}); }).find("can't discard 2 tokens"), std::string::npos);
+  state_.leave(0);
+  EXPECT_EQ(used_rows(), (std::vector<int64_t>(state_.target().size(), 0)));
+}
+
 TEST_P(DecodingStateTest, HypothesesShareRowsAndChangePlaces) {
   const Ids source{4, 5, 6, 2}, ids{1, 7, 8, 9, 10, 11};
   const auto token = [&](size_t place) { return std::span(ids).subspan(place, 1); };

@@ -39,6 +39,27 @@ TEST(ReadingWindow, BeginsAnewWithTheLatterHalf) {
       }
 }
 
+/// Tokens that are read ahead do not change where windows begin.
+TEST(ReadingWindow, ReadsAhead) {
+  for (const int context : {0, 5, 8}) {
+    ReadingWindow window(context, {1}), plain(context, {1});
+    std::vector<size_t> begins, expected;
+    for (size_t length = 3; length < 60; ++length)
+      if (plain.next(length).begins) expected.push_back(length);
+    for (size_t length = 3; length < 60;) {
+      const auto step = window.next(length);
+      if (step.begins) begins.push_back(length);
+      if (!step.begins) {
+        EXPECT_EQ(step.newest, 1u);
+      }
+      const size_t ahead = std::min<size_t>(window.room(), length % 3);
+      window.read_ahead(ahead);
+      length += 1 + ahead;
+    }
+    EXPECT_EQ(begins, expected) << context;
+  }
+}
+
 TEST(ReadingWindow, BeginsWithAStartToken) {
   const auto begin = [](const WindowStart& start, const Ids& text, size_t newest) {
     return ReadingWindow(8, start).begin(text, {.begins = true, .newest = newest});

@@ -116,6 +116,49 @@ TEST_F(ScorerTest, AShortlistIsARequestsOwn) {
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(answers[1].ids[i], expected[i]);
 }
 
+/// The answers about several tokens of an extension are those about each of them, bit for bit.
+TEST_F(ScorerTest, AnswersAboutSeveralTokensOfAnExtension) {
+  const Ids source{4, 5, 6, eos}, tokens{ModelConfig::zero_start, 7, 8, 9, 7, 8, 9, 10};
+  for (const int request : {0, 1, 2}) enter(request, source);
+  const Ids banned{9};
+  const std::array<DrawOptions, 1> options;
+  const DrawQuery draw{.options = options.data(), .before = {}, .uniform = 0.4, .likeliest = 2};
+  const Query query{.banned = banned, .draw = &draw};
+  std::vector<Ids> ids;
+  std::vector<std::vector<float>> log_probs;
+  for (const int32_t& token : tokens) {
+    const Extension extension{1, 0, {&token, 1}};
+    const auto answers = scorer_->score({&extension, 1}, {&query, 1});
+    ids.emplace_back(answers[0].ids.begin(), answers[0].ids.end());
+    log_probs.emplace_back(answers[0].log_probs.begin(), answers[0].log_probs.end());
+  }
+  const std::array extensions{Extension{2, 0, std::span(tokens).first(1)}, Extension{0, 0, tokens}};
+  std::vector<Query> queries(6, query);
+  for (size_t i = 0; i < 5; ++i) queries[1 + i].tokens_behind = 4 - i;
+  const auto answers = scorer_->score(extensions, queries);
+  ASSERT_EQ(answers.size(), 6u);
+  for (size_t i = 0; i < 6; ++i) {
+    const size_t place = i == 0 ? 0 : 2 + i;
+    EXPECT_TRUE(std::ranges::equal(answers[i].ids, ids[place])) << i;
+    EXPECT_TRUE(std::ranges::equal(answers[i].log_probs, log_probs[place])) << i;
+  }
+}
+
+TEST_F(ScorerTest, RefusesQueriesThatDoNotFit) {
+  const Ids tokens{ModelConfig::zero_start, 7};
+  const std::array extensions{Extension{0, 0, tokens}, Extension{1, 0, tokens}};
+  const auto refuse = [&](const std::vector<size_t>& behind, const std::string& part) {
+    std::vector<Query> queries;
+    for (const size_t tokens_behind : behind) queries.push_back({.tokens_behind = tokens_behind, .top_k = 1});
+    EXPECT_NE(error_message([&] { places_of(extensions, queries); }).find(part), std::string::npos);
+  };
+  refuse({0}, "no queries for them");
+  refuse({2, 1, 0, 0}, "no queries for them");
+  refuse({1, 1, 0}, "not in order");
+  refuse({1, 0, 1}, "no queries for them");
+  refuse({0, 0, 0}, "3 queries, but the extensions have 2");
+}
+
 TEST_F(ScorerTest, RefusesTokensThatThereAreNot) {
   enter(0, {4, 5, eos});
   const Ids start{ModelConfig::zero_start};

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "data/document_reader.h"
 #include "runtime/model_runtime.h"
+#include "search/repetition_draft.h"
 #include "tasks/language_model/job.h"
 #include "tasks/language_model/settings.h"
 
@@ -28,6 +29,11 @@ void visit(OptionVisitor& v, GenerateOptions& o) {
   v.field("beam_size", o.beam_size,
           "search for the likeliest text with this many hypotheses; 0: draw [as stored with the model]",
           between(0, 1000));
+  v.field(
+      "draft_tokens", o.draft_tokens,
+      "maximum number of tokens that are guessed from repetitions in the text and verified in one step, which "
+      "takes less time and gives the same texts; 0: off [7, or 0 where the model does not support it]",
+      between(0, RepetitionDraft::max_guesses));
   v.field("samples", o.samples, "number of texts for each prompt", between(1, 65536));
   v.field("seed", o.seed, "seed of the random numbers; the same seed gives the same texts");
   v.field("likeliest", o.likeliest, "return each token with so many of the likeliest in its place",

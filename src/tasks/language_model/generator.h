@@ -34,6 +34,10 @@ struct GenerateOptions {
   /// number that is stored with the model is used only if no option requires sampling.
   std::optional<int> beam_size = {};
   int samples = 1;  ///< number of texts for each prompt
+  /// Maximum number of next tokens that are guessed from repetitions in the text and verified in one step
+  /// (`RepetitionDraft`). The texts are the same, bit for bit. Not set: 7, or 0 where it is not supported, as
+  /// in beam search and for models that do not keep all tokens (recurrent states, windows).
+  std::optional<int> draft_tokens = {};
   /// The same seed gives the same texts, with any number of threads and whatever other prompts there are.
   uint64_t seed = 1;
   size_t first_prompt = 0;  ///< number of the first prompt; random numbers depend on it as well

@@ -126,12 +126,25 @@ int GenerationJob::max_tokens(size_t prompt_tokens) const {
   return options_.max_tokens.value_or(default_max_tokens(model_.config(), prompt_tokens));
 }
 
+int GenerationJob::draft_tokens() const {
+  const bool supported = DecodingState::keeps_all_tokens(model_.model());
+  require(
+      supported || options_.draft_tokens.value_or(0) == 0,
+      "draft_tokens is {}, but {} discards older tokens, as it has a recurrence, a convolution or a window, "
+      "and wrong guesses can't be taken back; leave it out",
+      options_.draft_tokens.value_or(0), model_.folder());
+  return supported ? options_.draft_tokens.value_or(RepetitionDraft::max_guesses) : 0;
+}
+
 std::shared_ptr<BeamPlan> GenerationJob::beam_plan() const {
   require(!options_.likeliest,
           "beam search chooses no tokens one by one, so that it gives none with its likeliest");
   require(options_.stop.empty(),
           "beam search does not support stop strings; leave out the beam size, or the stop strings");
   require_no_sampling_options(options_.draw);
+  require(options_.draft_tokens.value_or(0) == 0,
+          "draft_tokens is {}, but beam search does not support guesses; leave it out, or the beam size",
+          options_.draft_tokens.value_or(0));
   require(options_.samples <= plan_.beam_size, "samples is {}, but a beam of {} finds at most {} texts",
           options_.samples, plan_.beam_size, plan_.beam_size);
   GenerationConfig rules = this->rules();
@@ -143,6 +156,7 @@ std::shared_ptr<BeamPlan> GenerationJob::beam_plan() const {
 std::shared_ptr<SamplingPlan> GenerationJob::sampling_plan() const {
   auto plan =
       std::make_shared<SamplingPlan>(model_.config(), rules(), plan_.draw, options_.seed, plan_.more_ends);
+  plan->draft_tokens = draft_tokens();
   plan->likeliest = options_.likeliest.value_or(0);
   plan->shows_prompt = options_.prompt_tokens;
   return plan;

@@ -56,6 +56,7 @@ class GenerationJob final : public RequestGroup {
     int64_t shown = 0;                          ///< number of characters of the pieces so far
   };
   int max_tokens(size_t prompt_tokens) const;
+  int draft_tokens() const;
   std::shared_ptr<SamplingPlan> sampling_plan() const;
   std::shared_ptr<BeamPlan> beam_plan() const;
   GenerationConfig rules() const;

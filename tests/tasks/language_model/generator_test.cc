@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <mutex>
+#include <numeric>
 
 #include "base/file.h"
 #include "error_message.h"
@@ -294,6 +295,85 @@ TEST_F(GeneratorTest, SearchesWithABeam) {
     ASSERT_EQ(found.texts.size(), 4u);
     EXPECT_NE(found.texts[0].text, found.texts[1].text);
   }
+}
+
+/// Guesses change no text and no probability, bit for bit, whatever the positions, the window and the options.
+TEST_F(GeneratorTest, GuessesChangeNothing) {
+  const auto positions = [](Positions kind, int context) {
+    return [=](ModelConfig& config) {
+      config.positions = kind;
+      config.context_tokens = context;
+      config.max_positions = 64;
+      config.d_model = 64, config.d_ff = 48, config.kv_heads = 1;
+    };
+  };
+  const std::vector<ConfigChange> models{{},
+                                         positions(Positions::sinusoidal, 0),
+                                         positions(Positions::rotary, 0),
+                                         positions(Positions::alibi, 20),
+                                         positions(Positions::t5, 0),
+                                         positions(Positions::learned, 64)};
+  const std::vector<GenerateOptions> calls{
+      {.max_tokens = 80, .draw = {.temperature = 0}},
+      {.max_tokens = 80, .draw = {.temperature = 0}, .samples = 2},
+      {.max_tokens = 61, .draw = {.temperature = 0.05f}, .samples = 3, .likeliest = 2},
+      {.max_tokens = 80, .draw = {.repetition_penalty = 1.2f, .temperature = 0.2f, .top_k = 3}, .samples = 2},
+      {.max_tokens = 80, .min_tokens = 20, .draw = {.temperature = 0}, .no_repeat_ngram = 9},
+      {.max_tokens = 80, .draw = {.temperature = 0.1f}, .stop = {"abca", "hh", "ee"}},
+  };
+  const std::vector<std::string> prompts{"", "a b a b a b", "abcabcabc", "hh", "d\nd\nd\nd"};
+  for (size_t m = 0; m < models.size(); ++m) {
+    const std::string folder = folder_ / std::to_string(m);
+    write_small_language_model(folder, 5 + m, models[m]);
+    for (const WeightType weights : {WeightType::fp32, WeightType::int8})
+      for (size_t c = 0; c < calls.size(); ++c) {
+        GenerateOptions options = calls[c];
+        options.draft_tokens = 0;
+        const auto plain = Generator(folder, {.threads = 1, .weights = weights}).generate(prompts, options);
+        options.draft_tokens.reset();
+        const Generator guessing(folder, {.threads = 1 + static_cast<int>(c % 2), .weights = weights});
+        const auto guessed = guessing.generate(prompts, options);
+        for (size_t p = 0; p < prompts.size(); ++p)
+          for (size_t t = 0; t < plain[p].texts.size(); ++t) {
+            const GeneratedText &a = plain[p].texts[t], &b = guessed[p].texts[t];
+            EXPECT_EQ(a.text, b.text) << m << " " << c << " " << p;
+            EXPECT_EQ(a.log_probability, b.log_probability) << m << " " << c << " " << p;
+            EXPECT_EQ(a.tokens, b.tokens);
+            EXPECT_EQ(a.reason, b.reason);
+            ASSERT_EQ(a.chosen.size(), b.chosen.size());
+            for (size_t i = 0; i < a.chosen.size(); ++i) {
+              EXPECT_EQ(a.chosen[i].log_probability, b.chosen[i].log_probability);
+              EXPECT_EQ(a.chosen[i].likeliest, b.chosen[i].likeliest);
+            }
+          }
+      }
+  }
+}
+
+/// A text that repeats itself takes fewer steps. Where the model can't take guesses back there are none.
+TEST_F(GeneratorTest, GuessesSaveSteps) {
+  const auto steps = [](const std::string& folder, const GenerateOptions& options) {
+    const Generator generator(folder, {.threads = 1});
+    generator.generate(std::vector<std::string>{"abcabcabc"}, options);
+    const auto counts = generator.counts().batch_fill.counts();
+    return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+  };
+  const GenerateOptions greedy{.max_tokens = 200, .draw = {.temperature = 0}};
+  GenerateOptions off = greedy;
+  off.draft_tokens = 0;
+  write_small_language_model(folder_ / "long", 3, [](ModelConfig& config) { config.context_tokens = 0; });
+  EXPECT_EQ(steps(folder_ / "long", off), 200u);
+  EXPECT_LT(steps(folder_ / "long", greedy), 80u);
+  write_small_language_model(folder_ / "ssru", 3,
+                             [](ModelConfig& config) { config.decoder_mixer = MixerKind::ssru; });
+  EXPECT_EQ(steps(folder_ / "ssru", greedy), 200u);
+  off.draft_tokens = 4;
+  EXPECT_NE(error_message([&] { steps(folder_ / "ssru", off); }).find("draft_tokens is 4, but"),
+            std::string::npos);
+  off.beam_size = 2;
+  off.draw = {};
+  EXPECT_NE(error_message([&] { steps(folder_ / "long", off); }).find("beam search does not support guesses"),
+            std::string::npos);
 }
 
 TEST_F(GeneratorTest, ServesTheOthersIfAPromptIsTooLong) {
