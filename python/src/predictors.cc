@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "binding.h"
-#include "formats/decode_image.h"
+#include "formats/image_file.h"
 #include "model/config.h"
 #include "tasks/classification/classifier.h"
 #include "tasks/embedding/embedder.h"

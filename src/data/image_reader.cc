@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/trim.h"
-#include "formats/decode_image.h"
+#include "formats/image_file.h"
 #include "text/utf8.h"
 
 namespace sixfold {

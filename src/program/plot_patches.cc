@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "data/image_reader.h"
-#include "formats/encode_image.h"
+#include "formats/image_file.h"
 #include "model_folder/ownership.h"
 #include "program/kit/model_folder.h"
 #include "program/kit/text_io.h"

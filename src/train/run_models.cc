@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/plural.h"
 #include "model_folder/ownership.h"
 #include "model_folder/provenance.h"
-#include "train/provenance_step.h"
 #include "train/resume.h"
 
 namespace sixfold {
@@ -22,6 +22,22 @@ std::vector<std::string> steps_before(const std::string& newest, const std::stri
 
 std::string newest_of(const std::vector<std::string>& checkpoints) {
   return checkpoints.empty() ? "" : checkpoints.back();
+}
+
+/// The entry of a training run in a model's history (model_folder/provenance.h), as JSON: settings, data,
+/// updates, and best score.
+std::string provenance_step(const Task& task, const TrainOptions& options, const TrainingState& state) {
+  nlohmann::ordered_json step{
+      {"step", "train"}, {"updates", state.update}, {"epoch", state.position.last_epoch()}};
+  if (state.best)
+    step["best"] = {{"metric", options.best_by}, {"value", *state.best}, {"update", state.best_update}};
+  step.update(nlohmann::ordered_json::parse(task.history()));
+  step["precision"] = name_of_enum(state.precision);
+  step["instruction_set"] = state.instruction_set;
+  if (!state.bf16_instructions.empty()) step["bf16_instructions"] = state.bf16_instructions;
+  if (!state.changes.empty()) step["changes"] = nlohmann::ordered_json::parse(changes_text(state.changes));
+  step["settings"] = nlohmann::ordered_json::parse(to_json(state.options));
+  return step.dump();
 }
 
 }  // namespace

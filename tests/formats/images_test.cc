@@ -10,9 +10,9 @@
 #include "data/augment.h"
 #include "data/patches.h"
 #include "error_message.h"
-#include "formats/decode_image.h"
 #include "formats/idx.h"
 #include "formats/idx_bytes.h"
+#include "formats/image_file.h"
 #include "temporary_folder.h"
 
 namespace sixfold {

@@ -5,9 +5,9 @@
 
 #include "base/file.h"
 #include "data/lines.h"
-#include "formats/decode_image.h"
 #include "formats/idx.h"
 #include "formats/idx_bytes.h"
+#include "formats/image_file.h"
 #include "program/demo/images.h"
 #include "program/shell.h"
 #include "program/small_captioner.h"

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,6 +73,15 @@ Reach mixer_reach(MixerKind kind, const LayerSizes& sizes, AttentionKind stack);
 /// Times the mixer of one layer, including its linear maps, on one sequence of n tokens. Throws as
 /// `mixer_reach`.
 LayerTime time_mixer(MixerKind kind, const LayerSizes& sizes, const TimingOptions& options);
+
+/// The exponent p of the power law `time = c * size^p` that fits best: the slope of the line through the
+/// logarithms, by least squares. Throws an input error unless there are as many times as sizes, at least two
+/// different sizes, and all values are positive.
+double growth_exponent(std::span<const double> sizes, std::span<const double> times);
+
+/// The median, or the mean of the two middle values if the number of values is even. Throws an input error if
+/// there are none.
+double median(std::span<const double> values);
 
 /// The times of a mixer when one size grows and the others are constant.
 struct LayerGrowth {

@@ -10,7 +10,7 @@
 #include "runtime/poll.h"
 #include "tasks/translation/confidence.h"
 #include "tasks/translation/extra_outputs.h"
-#include "tasks/translation/least_risk.h"
+#include "tasks/translation/minimum_bayes_risk.h"
 #include "tasks/translation/unknown_words.h"
 #include "text/utf8.h"
 

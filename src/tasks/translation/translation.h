@@ -133,9 +133,9 @@ struct TranslateOptions {
   bool sample = false;
   DrawOptions draw = {};  ///< the distribution for sampling; the repetition penalty is that of `generation`
   uint64_t seed = 1;
-  /// Minimum Bayes risk decoding (tasks/translation/least_risk.h): the number of translations, sampled or found
-  /// by the search, among which those most similar to all of them are returned; 0: return those with the best
-  /// scores.
+  /// Minimum Bayes risk decoding (tasks/translation/minimum_bayes_risk.h): the number of translations, sampled
+  /// or found by the search, among which those most similar to all of them are returned; 0: return those with
+  /// the best scores.
   int mbr = 0;
   /// The settings, in place of `beam_size` and `generation`, with which a source is translated again if its
   /// best translation has faults (tasks/translation/faults.h). Sampling uses the next seed. The result is kept

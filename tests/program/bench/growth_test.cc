@@ -1,11 +1,10 @@
-#include "program/bench/growth.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
 #include "error_message.h"
+#include "program/bench/layer_times.h"
 
 namespace sixfold {
 namespace {

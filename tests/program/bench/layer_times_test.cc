@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "error_message.h"
-#include "model/layers/path_length.h"
+#include "program/bench/path_length.h"
 
 namespace sixfold {
 namespace {

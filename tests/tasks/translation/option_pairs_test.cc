@@ -132,7 +132,7 @@ TEST_F(TranslatorTest, SamplesAreTheSameInAnyPlace) {
 }
 
 /// The translations of least risk are some of those that it chooses among.
-TEST_F(TranslatorTest, LeastRiskChoosesAmongCandidates) {
+TEST_F(TranslatorTest, MinimumBayesRiskChoosesAmongCandidates) {
   const Translator translator(path(), {.threads = 1});
   for (const bool sample : {false, true}) {
     TranslateOptions options{.n_best = 6, .sample = sample};

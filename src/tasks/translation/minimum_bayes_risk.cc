@@ -1,4 +1,4 @@
-#include "tasks/translation/least_risk.h"
+#include "tasks/translation/minimum_bayes_risk.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "model/layers/path_length.h"
+#include "program/bench/path_length.h"
 
 #include <algorithm>
 

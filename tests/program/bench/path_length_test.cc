@@ -1,5 +1,5 @@
 // What a mixer declares to read (Reach): the columns of table 1 that follow from it, and that it is true.
-#include "model/layers/path_length.h"
+#include "program/bench/path_length.h"
 
 #include <gtest/gtest.h>
 

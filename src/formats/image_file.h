@@ -23,4 +23,7 @@ SIXFOLD_API bool is_image_file(const std::string& path);
 /// Reads and decodes a file. Throws as `decode_image`, and if it can't be read.
 SIXFOLD_API Image read_image(const std::string& path);
 
+/// Returns the image as a PNG file. Throws an input error if its values do not fit its size.
+std::string encode_png(const Image& image);
+
 }  // namespace sixfold

@@ -1,4 +1,4 @@
-#include "tasks/translation/least_risk.h"
+#include "tasks/translation/minimum_bayes_risk.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ double gain(const WeightedText& of, const std::vector<WeightedText>& texts) {
   return sum / weights;
 }
 
-TEST(LeastRisk, IsTheHighestExpectedChrf) {
+TEST(MinimumBayesRisk, IsTheHighestExpectedChrf) {
   const std::vector<WeightedText> texts{{"a dog runs in the park", 0},   {"a man sings", 0},
                                         {"a dog runs in a park", 0},     {"the dog runs in the park", 0},
                                         {"a dog runs in the park", 0},   {"", 0},
@@ -35,7 +35,7 @@ TEST(LeastRisk, IsTheHighestExpectedChrf) {
   EXPECT_TRUE(order_by_risk({}).empty());
 }
 
-TEST(LeastRisk, CanBeEnded) {
+TEST(MinimumBayesRisk, CanBeEnded) {
   int calls = 0;
   EXPECT_THROW(order_by_risk(std::vector<WeightedText>{{"a", 0}, {"b", 0}, {"c", 0}},
                              [&] {
@@ -45,7 +45,7 @@ TEST(LeastRisk, CanBeEnded) {
   EXPECT_EQ(calls, 5);
 }
 
-TEST(LeastRisk, LikelierTextsCountMore) {
+TEST(MinimumBayesRisk, LikelierTextsCountMore) {
   const std::vector<WeightedText> texts{
       {"a dog runs in the park", -1000}, {"a man sings", -990}, {"a dog runs in a park", -1000}};
   EXPECT_EQ(order_by_risk(texts)[0], 1u);
