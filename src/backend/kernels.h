@@ -307,6 +307,9 @@ struct BatchNormGradient {
 struct Attention {
   static constexpr const char* name = "attention";
   static constexpr int32_t everywhere = std::numeric_limits<int32_t>::max();
+  /// The bits of a query without a window do not depend on the other queries of its span, if these are at most
+  /// this many in all, and likewise if they are more.
+  static constexpr int few_queries = 8;
   View query, key, value;  ///< [queries, heads * d_k], [keys, kv_heads * d_k], [keys, kv_heads * d_v]
   View out;                ///< [queries, heads * d_v]
   View logsumexp;          ///< [queries, heads] or empty: log of the sum of exp(score - largest score)

@@ -176,7 +176,14 @@ std::string SafetensorsFile::checksum() const {
 }
 
 std::string SafetensorsFile::computed_checksum() const {
-  return hash_hex({reinterpret_cast<const char*>(data_.data()), data_.size()});
+  HashStream hash;
+  for (auto left = data_; !left.empty();) {
+    const auto part = left.first(std::min(left.size(), pages_at_once));
+    hash.add(part);
+    left = left.subspan(part.size());
+    if (part.size() == pages_at_once) release_pages();
+  }
+  return hash.hex();
 }
 
 void SafetensorsFile::verify() const {

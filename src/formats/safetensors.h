@@ -41,8 +41,12 @@ class SafetensorsFile {
   /// Reads all tensors and compares them with the checksum that Sixfold writes into the metadata. Throws an
   /// input error if they differ. Files of other programs have no checksum and are not checked.
   void verify() const;
-  /// Releases the memory of the pages that were read, for callers that have converted the tensors.
+  /// Releases the memory of the pages that were read, for callers that have converted the tensors. They are
+  /// read again where they are needed. A large file should be released after every `pages_at_once` bytes, so
+  /// that it and what is made of it are never in memory at the same time.
   void release_pages() const { file_.release_pages(); }
+
+  static constexpr size_t pages_at_once = 32 << 20;
 
  private:
   explicit SafetensorsFile(const std::string& path) : path_(path), file_(path) {}

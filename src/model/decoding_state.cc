@@ -85,7 +85,7 @@ DecodingState::Step::Step(DecodingState& state, std::span<const Extension> exten
   rows_.position = context.indices(positions);
   for (size_t s = 0; s < stored_.size(); ++s) {
     std::vector<int32_t> rows;
-    state.target_[s].allocate(rows_.ragged.tokens(), rows);
+    state.allocate(s, rows_.ragged.tokens(), rows);
     for (size_t i = 0; i < hypotheses_.size(); ++i) {
       const auto begin = rows.begin() + rows_.ragged.begin(static_cast<int>(i));
       auto& own = hypotheses_[i]->rows[s];
@@ -222,7 +222,7 @@ std::vector<int32_t> DecodingState::store_sources(const IdBatch& sources, Contex
 void DecodingState::leave(int request) {
   Request& leaving = at(request);
   source_.release(leaving.source_rows);
-  for (const Hypothesis& hypothesis : leaving.hypotheses) release(hypothesis);
+  for (const Hypothesis& hypothesis : leaving.hypotheses) release(hypothesis.rows);
   leaving = {};
 }
 
@@ -231,8 +231,71 @@ DecodingState::Hypothesis DecodingState::copy(const Hypothesis& hypothesis) {
   return hypothesis;
 }
 
-void DecodingState::release(const Hypothesis& hypothesis) {
-  for (size_t s = 0; s < target_.size(); ++s) target_[s].release(hypothesis.rows[s]);
+void DecodingState::release(const std::vector<std::vector<int32_t>>& rows) {
+  for (size_t s = 0; s < target_.size(); ++s) target_[s].release(rows[s]);
+}
+
+/// Appends the numbers of `count` rows. Gives up kept beginnings before the store grows.
+void DecodingState::allocate(size_t store, int count, std::vector<int32_t>& rows) {
+  while (target_[store].free_rows() < count && !beginnings_.empty()) {
+    release(beginnings_.front().rows);
+    beginnings_.erase(beginnings_.begin());
+  }
+  target_[store].allocate(count, rows);
+}
+
+size_t DecodingState::shareable(std::span<const int32_t> tokens, std::span<const int32_t> other) {
+  constexpr size_t left = kernel::Attention::few_queries + 1, worthwhile = 16;
+  if (tokens.size() < left + worthwhile) return 0;
+  const auto common = std::ranges::mismatch(tokens.first(tokens.size() - left), other).in1 - tokens.begin();
+  return static_cast<size_t>(common) < worthwhile ? 0 : static_cast<size_t>(common);
+}
+
+size_t DecodingState::kept_beginning(std::span<const int32_t> tokens) const {
+  size_t longest = 0;
+  for (const Beginning& beginning : beginnings_) longest = std::max(longest, shareable(tokens, beginning.ids));
+  return longest;
+}
+
+size_t DecodingState::share_beginning(int request, std::span<const int32_t> tokens) {
+  const size_t length = kept_beginning(tokens);
+  if (length == 0) return 0;
+  const auto from = std::ranges::find_if(
+      beginnings_, [&](const Beginning& beginning) { return shareable(tokens, beginning.ids) == length; });
+  Hypothesis hypothesis{.length = static_cast<int32_t>(length)};
+  for (size_t s = 0; s < target_.size(); ++s) {
+    const auto& rows = from->rows[s];
+    hypothesis.rows.emplace_back(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(length));
+    target_[s].share(hypothesis.rows[s]);
+  }
+  std::rotate(from, from + 1, beginnings_.end());
+  Request& sharing = at(request);
+  for (const Hypothesis& old : sharing.hypotheses) release(old.rows);
+  sharing.hypotheses.assign(1, std::move(hypothesis));
+  return length;
+}
+
+void DecodingState::keep_beginning(int request, std::span<const int32_t> tokens) {
+  constexpr size_t max_kept = 64;
+  const auto begins = [](std::span<const int32_t> sequence, std::span<const int32_t> beginning) {
+    return sequence.size() >= beginning.size() &&
+           std::ranges::equal(sequence.first(beginning.size()), beginning);
+  };
+  const Hypothesis& hypothesis = at(request).hypotheses.front();
+  require(hypothesis.length == std::ssize(tokens), "decoding: request {} has read {} tokens, not {}", request,
+          hypothesis.length, tokens.size());
+  for (const Beginning& known : beginnings_)
+    if (begins(known.ids, tokens)) return;
+  std::erase_if(beginnings_, [&](const Beginning& known) {  // those that begin the new one are part of it
+    if (!begins(tokens, known.ids)) return false;
+    release(known.rows);
+    return true;
+  });
+  if (beginnings_.size() == max_kept) {
+    release(beginnings_.front().rows);
+    beginnings_.erase(beginnings_.begin());
+  }
+  beginnings_.push_back({{tokens.begin(), tokens.end()}, copy(hypothesis).rows});
 }
 
 /// Forgets the newest tokens of a hypothesis.
@@ -261,14 +324,15 @@ void DecodingState::branch(std::span<const Extension> siblings) {
             parents.size());
     require(!extension.tokens.empty(), "decoding: an extension of request {} has no token", extension.request);
     require(extension.discarded == 0 ||
-                (keeps_all_tokens(model_) &&
+                (!extension.new_sequence &&
+                 std::ranges::count(retained_, StateShape::all) == std::ssize(retained_) &&
                  extension.discarded <= parents[static_cast<size_t>(extension.parent)].length),
             "decoding: an extension of request {} can't discard {} tokens", extension.request,
             extension.discarded);
     if (!extension.new_sequence) ++children[static_cast<size_t>(extension.parent)];
   }
   for (size_t parent = 0; parent < parents.size(); ++parent)
-    if (children[parent] == 0) release(parents[parent]);
+    if (children[parent] == 0) release(parents[parent].rows);
   std::vector<Hypothesis> next;
   next.reserve(siblings.size());
   for (const Extension& extension : siblings) {

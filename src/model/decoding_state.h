@@ -38,6 +38,20 @@ class DecodingState {
   /// Whether the mixers keep the rows of all tokens, so that the newest ones can be discarded: attention to the
   /// whole text keeps them; recurrent states and windows do not.
   static bool keeps_all_tokens(const Transformer& model);
+  /// Begins a new sequence of a request with rows that are there already: those of the longest beginning of
+  /// `tokens` that was kept. Returns its length, or 0, which changes nothing. More than
+  /// `kernel::Attention::few_queries` tokens are left to be read in one extension, whose states then have the
+  /// bits as if all tokens were read at once.
+  size_t share_beginning(int request, std::span<const int32_t> tokens);
+  /// The length of the beginning that `share_beginning` would share.
+  size_t kept_beginning(std::span<const int32_t> tokens) const;
+  /// How many tokens of the beginning that two sequences have in common can be shared if `tokens` is to be
+  /// read; 0: too few.
+  static size_t shareable(std::span<const int32_t> tokens, std::span<const int32_t> other);
+  /// Keeps the rows of a request that has read these tokens at once, and no others, for `share_beginning`, also
+  /// when the request has left. Needs `keeps_all_tokens` and a model without an encoder. Kept rows take no
+  /// memory that others need: the oldest ones are given up before a store grows.
+  void keep_beginning(int request, std::span<const int32_t> tokens);
   /// Frees the state of a request. Its number can be used again.
   void leave(int request);
 
@@ -67,6 +81,11 @@ class DecodingState {
     int64_t last_extended = 0;           ///< number of the call of `extend` that created the hypotheses
   };
   class Step;
+  /// The first tokens of a sequence, which were read at once, and their rows in each store.
+  struct Beginning {
+    std::vector<int32_t> ids;
+    std::vector<std::vector<int32_t>> rows;
+  };
 
   Request& at(int request);
   void check_entering(std::span<const int> requests, const IdBatch& sources) const;
@@ -74,7 +93,8 @@ class DecodingState {
   void branch(std::span<const Extension> siblings);
   void discard(Hypothesis& hypothesis, int tokens);
   Hypothesis copy(const Hypothesis& hypothesis);
-  void release(const Hypothesis& hypothesis);
+  void release(const std::vector<std::vector<int32_t>>& rows);
+  void allocate(size_t store, int count, std::vector<int32_t>& rows);
   std::vector<KeyValues> source_memory(std::span<const Extension> extensions, Context& context) const;
 
   const Transformer& model_;
@@ -83,7 +103,8 @@ class DecodingState {
   std::vector<size_t> store_of_;  // by layer
   std::vector<RowStore> target_;
   std::vector<Request> requests_;
-  int64_t extend_calls_ = 0;  // number of calls of `extend` so far
+  std::vector<Beginning> beginnings_;  // the one that was used last comes last
+  int64_t extend_calls_ = 0;           // number of calls of `extend` so far
 };
 
 }  // namespace sixfold

@@ -189,6 +189,23 @@ void save_model(const Transformer& model, const std::string& folder, AdapterStor
 
 namespace {
 
+/// Releases pages of a folder's weights after every `SafetensorsFile::pages_at_once` bytes that are read.
+class PageRelease {
+ public:
+  explicit PageRelease(const FolderWeights& weights) : weights_(weights) {}
+  /// `elements`: of a tensor that was read, of at most four bytes each.
+  void add(int64_t elements) {
+    read_ += 4 * static_cast<size_t>(elements);
+    if (read_ < SafetensorsFile::pages_at_once) return;
+    weights_.release_pages();
+    read_ = 0;
+  }
+
+ private:
+  const FolderWeights& weights_;
+  size_t read_ = 0;
+};
+
 struct OpenedModel {
   std::unique_ptr<Transformer> model;
   FolderWeights weights;
@@ -197,6 +214,7 @@ struct OpenedModel {
 OpenedModel open_model(const std::string& folder, std::shared_ptr<Backend> backend, DType dtype,
                        WeightType type) {
   FolderWeights weights(folder);
+  PageRelease release(weights);
   auto model = std::make_unique<Transformer>(weights.config(), std::move(backend), dtype, std::nullopt);
   std::vector<Parameter> stored = model->stored();
   weights.require_exactly(shapes_of(stored));
@@ -205,6 +223,7 @@ OpenedModel open_model(const std::string& folder, std::shared_ptr<Backend> backe
       map_parameter(file, parameter, model->backend(), type);
     else
       set_values(parameter, weights.values(parameter.name), model->backend(), type);
+    release.add(parameter.tensor.size());
   }
   if (type == WeightType::int8) weights.release_pages();  // the fp32 weights, which have been quantized
   return {std::move(model), std::move(weights)};
@@ -220,7 +239,8 @@ std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_p
 std::unique_ptr<Transformer> load_packed_model(const std::string& folder, std::shared_ptr<Backend> backend,
                                                WeightType type) {
   OpenedModel opened = open_model(folder, std::move(backend), DType::f32, type);
-  opened.model->pack();
+  PageRelease release(opened.weights);
+  opened.model->pack([&](int64_t elements) { release.add(elements); });
   opened.weights.release_pages();
   return std::move(opened.model);
 }

@@ -3,6 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "backend/kernels.h"
+
 namespace sixfold {
 
 /// Guesses the next tokens of a text from its own repetitions, so that a model can verify several of them in
@@ -11,9 +13,9 @@ namespace sixfold {
 /// thread at a time.
 class RepetitionDraft {
  public:
-  /// The largest number of guesses: with the token before them a model reads at most 8 tokens in a step, whose
-  /// attention has the same bits as that of tokens that are read one by one (src/backend/cpu/attention.cc).
-  static constexpr int max_guesses = 7;
+  /// The largest number of guesses: with the token before them a model reads so few tokens in a step that their
+  /// states have the bits of tokens that are read one by one.
+  static constexpr int max_guesses = kernel::Attention::few_queries - 1;
 
   /// `limit`: maximum number of guesses, at most `max_guesses`; 0: there are none.
   explicit RepetitionDraft(int limit);

@@ -84,7 +84,7 @@ void Sampling::ask(int request, std::vector<Extension>& extensions, std::vector<
                         .parent = 0,
                         .tokens = tokens,
                         .new_sequence = step.begins,
-                        .discarded = std::exchange(wrong_, 0)});
+                        .discarded = step.begins ? 0 : wrong_});
   questions_.resize(1 + guesses_);
   for (size_t i = 0; i <= guesses_; ++i) {
     questions_[i].used = i == 0 ? used_ : questions_[i - 1].used;

@@ -87,11 +87,18 @@ class ModelScorer final : public Scorer {
   void add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context);
   void add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
                      std::span<const QueryPlace> places, const AttentionOfLayers& seen);
+  Tensor read(std::span<const Extension> extensions, std::span<const Query> queries, Context& context);
+  Tensor read_once(std::span<const Extension> extensions, std::span<const Query> queries,
+                   std::span<const QueryPlace> places, Context& context);
+  bool is_prompt(const Extension& extension, const Query& query) const;
+  std::vector<bool> repeating(std::span<const Extension> extensions, std::span<const Query> queries,
+                              std::span<const QueryPlace> places) const;
   void answer(const Query& query, Output& output, const Tensor& states, Context& context);
   void draw_each(std::span<const Query> queries, const Output& output, const Tensor& states, Context& context);
 
   const DecodeWorkspace& workspace_;
   DecodingState state_;
+  bool shares_beginnings_;  // whether prompts continue from rows of other prompts
   Output all_;
   std::vector<std::unique_ptr<Output>> shortlisted_;  // by number of the request; null: it uses `all_`
   // Of all answers, concatenated.
@@ -126,6 +133,8 @@ class ModelScorer::AttentionOfLayers final : public AttentionObserver {
 ModelScorer::ModelScorer(const DecodeWorkspace& workspace)
     : workspace_(workspace),
       state_(workspace.model, workspace.backend),
+      shares_beginnings_(DecodingState::keeps_all_tokens(workspace.model) &&
+                         !workspace.model.config().has_encoder()),
       all_{.weights = workspace.model.output(), .ids = {}} {}
 
 void ModelScorer::enter(std::span<const int> requests, const IdBatch& sources,
@@ -319,22 +328,91 @@ void ModelScorer::draw_each(std::span<const Query> queries, const Output& output
   }
 }
 
+/// Whether an extension is a prompt that can continue from the rows of another one.
+bool ModelScorer::is_prompt(const Extension& extension, const Query& query) const {
+  return shares_beginnings_ && extension.new_sequence && query.tokens_behind == 0 && query.given == 0 &&
+         extension.tokens.size() > kernel::Attention::few_queries;
+}
+
+/// Returns for each extension whether it is a prompt that shares more with an earlier one of the call than with
+/// those that were read before.
+std::vector<bool> ModelScorer::repeating(std::span<const Extension> extensions, std::span<const Query> queries,
+                                         std::span<const QueryPlace> places) const {
+  std::vector<bool> repeat(extensions.size());
+  std::vector<std::span<const int32_t>> first;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const Extension& extension = extensions[places[i].extension];
+    if (!is_prompt(extension, queries[i])) continue;
+    const auto shared = [&](std::span<const int32_t> other) {
+      return DecodingState::shareable(extension.tokens, other);
+    };
+    const size_t kept = state_.kept_beginning(extension.tokens);
+    repeat[places[i].extension] = std::ranges::any_of(first, [&](auto other) { return shared(other) > kept; });
+    if (!repeat[places[i].extension]) first.push_back(extension.tokens);
+  }
+  return repeat;
+}
+
+/// Extends hypotheses, and returns the state of the token that each query asks about, [queries, d_model].
+/// Prompts with a common beginning read it once: those that repeat another one follow it.
+Tensor ModelScorer::read(std::span<const Extension> extensions, std::span<const Query> queries,
+                         Context& context) {
+  const std::vector<QueryPlace> places = places_of(extensions, queries);
+  const std::vector<bool> repeat = repeating(extensions, queries, places);
+  if (std::ranges::count(repeat, true) == 0) return read_once(extensions, queries, places, context);
+  Tensor states =
+      context.tensor(std::ssize(queries), workspace_.model.config().d_model, workspace_.model.dtype());
+  for (const bool repeats : {false, true}) {
+    std::vector<Extension> some_extensions;
+    std::vector<Query> some_queries;
+    std::vector<int32_t> rows;
+    for (size_t i = 0; i < extensions.size(); ++i)
+      if (repeat[i] == repeats) some_extensions.push_back(extensions[i]);
+    for (size_t i = 0; i < queries.size(); ++i) {
+      if (repeat[places[i].extension] != repeats) continue;
+      some_queries.push_back(queries[i]);
+      rows.push_back(static_cast<int32_t>(i));
+    }
+    const Tensor some =
+        read_once(some_extensions, some_queries, places_of(some_extensions, some_queries), context);
+    context.backend().run(kernel::CopyRows{states.view(), context.indices(rows).ids(), some.view()});
+  }
+  return states;
+}
+
+Tensor ModelScorer::read_once(std::span<const Extension> extensions, std::span<const Query> queries,
+                              std::span<const QueryPlace> places, Context& context) {
+  std::vector<Extension> rest(extensions.begin(), extensions.end());
+  std::vector<const Extension*> prompts;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    Extension& extension = rest[places[i].extension];
+    if (!is_prompt(extension, queries[i])) continue;
+    prompts.push_back(&extensions[places[i].extension]);
+    const size_t shared = state_.share_beginning(extension.request, extension.tokens);
+    extension.tokens = extension.tokens.subspan(shared);
+    if (shared > 0) extension.new_sequence = false;
+  }
+  const std::vector<QueryPlace> read_places = places_of(rest, queries);
+  AttentionOfLayers attention(queries);
+  const Tensor all = state_.extend(rest, context, attention.empty() ? nullptr : &attention);
+  for (const Extension* prompt : prompts) state_.keep_beginning(prompt->request, prompt->tokens);
+  if (!attention.empty()) add_attention(rest, queries, read_places, attention);
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const Extension& extension = rest[read_places[i].extension];
+    const auto first_row = static_cast<int64_t>(read_places[i].first_row);
+    add_given(extension, queries[i], all.slice_rows(first_row, std::ssize(extension.tokens)), context);
+  }
+  return rows_of(all, read_places, context);
+}
+
 std::span<const Answer> ModelScorer::score(std::span<const Extension> extensions,
                                            std::span<const Query> queries) {
   const std::vector<QueryPlace> places = places_of(extensions, queries);
   Context context(workspace_.backend, workspace_.arena);
-  AttentionOfLayers attention(queries);
-  const Tensor all = state_.extend(extensions, context, attention.empty() ? nullptr : &attention);
-  const Tensor states = rows_of(all, places, context);
   ids_.clear(), log_probs_.clear(), ends_.clear(), answers_.clear();
   logits_.clear(), given_.clear(), given_ids_.clear(), given_log_probs_.clear();
   attention_.clear();
-  if (!attention.empty()) add_attention(extensions, queries, places, attention);
-  for (size_t i = 0; i < queries.size(); ++i) {
-    const Extension& extension = extensions[places[i].extension];
-    const Tensor own = all.slice_rows(static_cast<int64_t>(places[i].first_row), std::ssize(extension.tokens));
-    add_given(extension, queries[i], own, context);
-  }
+  const Tensor states = read(extensions, queries, context);
   const auto output_for = [&](size_t query) -> Output& {
     return output_of(extensions[places[query].extension].request);
   };

@@ -270,6 +270,111 @@ TEST(DecodingStateSearch, OfAnyMixerIsThatOfFullPasses) {
   }
 }
 
+/// A decoder alone, whose prompts can continue from each other's rows.
+class BeginningsTest : public testing::TestWithParam<Positions> {
+ protected:
+  static ModelConfig config() {
+    ModelConfig config = small_config(60);
+    config.encoder_layers = 0;
+    config.positions = GetParam();
+    config.d_model = 64;
+    config.heads = 4, config.kv_heads = 2;
+    config.d_v = 0;
+    return config;
+  }
+  static Ids prompt(size_t length, uint64_t seed) {
+    RandomStream random(seed, 0);
+    Ids ids(length);
+    for (int32_t& id : ids) id = static_cast<int32_t>(random.below(60));
+    return ids;
+  }
+  void enter(int request) {
+    IdBatch none;
+    none.add(Ids());
+    Context context(backend_, arena_);
+    state_->enter({&request, 1}, none, context);
+  }
+  std::vector<float> extend(const Extension& extension) {
+    Context context(backend_, arena_);
+    const Tensor states = state_->extend({&extension, 1}, context);
+    return states.slice_rows(states.rows() - 1, 1).to_floats(*backend_);
+  }
+  /// Reads a prompt that continues from kept rows, whose number is added to `shared`, and keeps its rows.
+  std::vector<float> read(int request, const Ids& ids, size_t* shared = nullptr) {
+    enter(request);
+    const size_t known = state_->share_beginning(request, ids);
+    if (shared) *shared = known;
+    auto last = extend({request, 0, std::span(ids).subspan(known), known == 0});
+    state_->keep_beginning(request, ids);
+    return last;
+  }
+  int64_t used() const { return state_->target()[0].rows() - state_->target()[0].free_rows(); }
+
+  std::shared_ptr<Backend> backend_ = make_backend();
+  std::shared_ptr<Arena> arena_ = std::make_shared<Arena>(backend_);
+  Transformer model_{config(), backend_, DType::f32, 3};
+  std::unique_ptr<DecodingState> state_ = std::make_unique<DecodingState>(model_, backend_);
+};
+
+INSTANTIATE_TEST_SUITE_P(Positions, BeginningsTest,
+                         testing::Values(Positions::sinusoidal, Positions::rotary, Positions::alibi,
+                                         Positions::t5),
+                         [](const auto& kind) {
+                           return "kind_" + std::to_string(static_cast<int>(kind.param));
+                         });
+
+/// What continues from kept rows has the bits of what is read at once, and so has what follows it.
+TEST_P(BeginningsTest, HaveTheBitsOfWhatIsReadAtOnce) {
+  const Ids whole = prompt(70, 1), next{7};
+  enter(0);
+  const auto expected = extend({0, 0, whole, true}), expected_next = extend({0, 0, next});
+  state_->leave(0);
+  for (const size_t common : {15, 16, 17, 30, 60, 61, 62, 70}) {
+    Ids other(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(common));
+    while (other.size() < common + 10) other.push_back((whole[std::min<size_t>(other.size(), 69)] + 1) % 60);
+    state_ = std::make_unique<DecodingState>(model_, backend_);
+    size_t shared = 0;
+    read(0, other);
+    if (common % 2 == 0) state_->leave(0);  // rows are kept when a request has left, too
+    EXPECT_EQ(read(1, whole, &shared), expected) << common;
+    EXPECT_EQ(shared, common < 16 ? 0 : std::min<size_t>(common, 61)) << common;
+    EXPECT_EQ(extend({1, 0, next}), expected_next) << common;
+  }
+}
+
+/// Kept rows are counted once, and given up when rows are needed.
+TEST_P(BeginningsTest, TakeNoMemoryThatOthersNeed) {
+  const Ids first = prompt(100, 1);
+  Ids longer = first;
+  longer.resize(130, 5);
+  size_t shared = 0;
+  read(0, first);
+  state_->leave(0);
+  EXPECT_EQ(used(), 100);
+  read(1, longer, &shared);
+  EXPECT_EQ(shared, 100u);
+  state_->leave(1);
+  EXPECT_EQ(used(), 130);  // the shorter one is a part of it
+  read(2, first, &shared);
+  EXPECT_EQ(shared, 91u);
+  state_->leave(2);
+  EXPECT_EQ(used(), 130);
+  read(3, prompt(100, 2));
+  state_->leave(3);
+  EXPECT_EQ(used(), 230);
+  read(4, prompt(100, 3), &shared);  // there are 256 rows: the oldest are given up
+  EXPECT_EQ(shared, 0u);
+  EXPECT_EQ(used(), 200);
+  EXPECT_EQ(state_->target()[0].rows(), 256);
+  EXPECT_EQ(state_->kept_beginning(longer), 0u);
+  state_->leave(4);
+  for (int request = 5; request < 75; ++request) {  // many short ones
+    read(request, prompt(10, static_cast<uint64_t>(request)));
+    state_->leave(request);
+  }
+  EXPECT_EQ(state_->target()[0].rows(), 256);
+}
+
 TEST(RowStore, RowsAreTakenOnce) {
   RowStore store({{4, 3}, {}}, make_backend({.device = "reference"}), DType::f32);
   std::vector<int32_t> rows;

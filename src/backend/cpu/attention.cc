@@ -12,8 +12,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
-inline constexpr int max_few_queries = 8;  // maximum number of queries that count as few
-
 int64_t attention_scratch(const kernel::Attention& p, int64_t max_keys) { return task_scratch(p, max_keys); }
 
 /// Converts the unscaled scores of queries [first, first + rows) to weights, and stores the logarithm of the
@@ -79,7 +77,7 @@ HWY_INLINE void weighted_sum(const float* weights, int64_t count, const Row& row
 /// Whether the task has so few queries that packing would cost more than it saves. This depends on the sequence
 /// alone, so that the bits of a row do, too.
 HWY_INLINE bool has_few_queries(const HeadTask& t) {
-  return t.span.query_count <= max_few_queries && !t.p.logsumexp && !t.p.weights && !t.p.dropout;
+  return t.span.query_count <= kernel::Attention::few_queries && !t.p.logsumexp && !t.p.weights && !t.p.dropout;
 }
 
 /// The number of rows by which rows of keys and values are prefetched into the cache. The rows of a hypothesis
@@ -94,7 +92,7 @@ HWY_INLINE void prefetch(const HeadTask& t, const View& v, int64_t at, int64_t w
 
 void attend_few_queries(HeadTask& t) {
   const kernel::Attention& p = t.p;
-  float* weights = t.allocate(max_few_queries * t.stride);
+  float* weights = t.allocate(kernel::Attention::few_queries * t.stride);
   const int64_t queries = t.span.query_count;
   const Strided query = t.query_rows(p.query, 0, t.d_k), out = t.query_rows(p.out, 0, t.d_v);
   for (int64_t j = 0; j < t.keys; ++j) {

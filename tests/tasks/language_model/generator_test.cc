@@ -350,6 +350,44 @@ TEST_F(GeneratorTest, GuessesChangeNothing) {
   }
 }
 
+/// Prompts that begin alike read their beginning once. The texts are those of each prompt alone, bit for bit.
+TEST_F(GeneratorTest, PromptsShareTheirBeginnings) {
+  const std::string folder = folder_ / "long";
+  write_small_language_model(folder, 3, [](ModelConfig& config) {
+    config.context_tokens = 0;
+    config.positions = Positions::rotary;
+    config.d_model = 64, config.d_ff = 48;
+  });
+  const std::string beginning = "abcdefgh hgfedcba abcdhgfe hdgcfbea acegbdfh abababab fedfed aaaa";
+  std::vector<std::string> prompts{
+      beginning, beginning + " ab",       "b" + beginning,  beginning + " abab", beginning,
+      "abc",     beginning.substr(0, 40), beginning + " ab"};
+  const GenerateOptions options{.max_tokens = 20, .draw = {.temperature = 0.7f}, .samples = 3};
+  const auto of = [&](const Generator& generator, std::span<const std::string> some, size_t first) {
+    GenerateOptions numbered = options;
+    numbered.first_prompt = first;
+    std::vector<std::pair<std::string, double>> texts;
+    for (const GeneratedTexts& one : generator.generate(some, numbered))
+      for (const GeneratedText& text : one.texts) texts.emplace_back(text.text, text.log_probability);
+    return texts;
+  };
+  std::vector<std::pair<std::string, double>> expected;
+  for (size_t p = 0; p < prompts.size(); ++p) {
+    GenerateOptions one = options;
+    one.first_prompt = p;
+    one.likeliest = 0, one.prompt_tokens = true;  // reads the whole prompt, whose probabilities are asked for
+    for (const GeneratedTexts& texts :
+         Generator(folder, {.threads = 1}).generate(std::span(&prompts[p], 1), one))
+      for (const GeneratedText& text : texts.texts) expected.emplace_back(text.text, text.log_probability);
+  }
+  const Generator generator(folder, {.threads = 1});
+  EXPECT_EQ(of(generator, prompts, 0), expected);  // at once
+  for (size_t p = 0; p < prompts.size(); ++p)      // and one after the other
+    EXPECT_EQ(of(generator, std::span(&prompts[p], 1), p),
+              std::vector(expected.begin() + 3 * static_cast<std::ptrdiff_t>(p),
+                          expected.begin() + 3 * static_cast<std::ptrdiff_t>(p) + 3));
+}
+
 /// A text that repeats itself takes fewer steps. Where the model can't take guesses back there are none.
 TEST_F(GeneratorTest, GuessesSaveSteps) {
   const auto steps = [](const std::string& folder, const GenerateOptions& options) {
