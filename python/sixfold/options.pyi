@@ -84,7 +84,7 @@ class TranslateOptions(TypedDict, total=False):
     search: bool
     'add the steps of the beam search'
     seed: int
-    'seed of what is drawn'
+    'seed of sampling'
     shortlist: str
     "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'; none: no shortlist, even if the model folder has one"
     source_language: str

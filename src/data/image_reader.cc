@@ -33,7 +33,7 @@ void require_text(const std::string& line, const LineReader& reader) {
 bool is_named_as_image(const std::string& path) {
   std::string ending = fs::path(path).extension().string();
   for (char& letter : ending) letter |= 0x20;
-  return std::ranges::find(image_endings, ending) != std::end(image_endings);
+  return std::ranges::find(image_extensions, ending) != std::end(image_extensions);
 }
 
 /// The path of a file that a list names.

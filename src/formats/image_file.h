@@ -14,7 +14,7 @@ namespace sixfold {
 SIXFOLD_API Image decode_image(std::string_view bytes, const std::string& name);
 
 /// The file extensions of these formats.
-inline constexpr std::string_view image_endings[] = {".png", ".jpg", ".jpeg", ".ppm", ".pgm"};
+inline constexpr std::string_view image_extensions[] = {".png", ".jpg", ".jpeg", ".ppm", ".pgm"};
 
 /// Whether a file begins as images of these formats do. Throws as `read_file`; a pipe would lose its first
 /// bytes.

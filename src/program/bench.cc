@@ -232,7 +232,7 @@ void add_layers(CLI::App& bench) {
   CLI::App& command =
       *bench.add_subcommand("layers", "Measure table 1 of the paper: the time of one layer of each kind");
   add_value_option(command, "--kinds", study.kinds,
-                   "what mixes the tokens of the layer, one or several separated by commas "
+                   "the mixers to measure, separated by commas "
                    "[attention,restricted_attention,lstm,convolution,separable]");
   add_sizes(command, "--n", study.n, "lengths of the sequence");
   add_sizes(command, "--d", study.d, "widths of the model (model.d_model)");

@@ -49,7 +49,11 @@ void add_keys(const OptionNode& node, const std::string& prefix, std::vector<std
 std::vector<std::string> values_of(const OptionEntry& option, Tasks tasks) {
   if (std::ranges::find(option.names, "--set") == option.names.end()) return option.values;
   std::vector<std::string> keys;
-  add_keys(tasks.front().default_options(), "", keys);
+  for (const TaskEntry& task : tasks)
+    if (task.is_trained()) add_keys(task.default_options(), "", keys);
+  std::ranges::sort(keys);
+  const auto repeated = std::ranges::unique(keys);
+  keys.erase(repeated.begin(), repeated.end());
   return keys;
 }
 

@@ -135,8 +135,8 @@ std::string page_of(const CommandEntry& command, Tasks tasks) {
   text += config_sections(command.name, tasks);
   if (!command.footer.empty()) text += fmt::format(".SH NOTES\n.nf\n{}\n.fi\n", roff(command.footer));
   return text +
-         ".SH EXIT STATUS\n0 for success, 2 for an error in the input (the message says where), 1 for any "
-         "other failure, 128 + N if signal N ended the command.\n";
+         ".SH EXIT STATUS\n0 for success, 2 for an error in the input (the message says where), 3 if "
+         "check has found something, 1 for any other failure, 128 + N if signal N ended the command.\n";
 }
 
 void write_pages(const CommandEntry& command, Tasks tasks, const std::string& folder) {

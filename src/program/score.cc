@@ -52,9 +52,9 @@ void score_text(const ScoreSettings& settings) {
              counted(score.bytes, "byte"));
   if (score.unknown > 0)
     log_warning(
-        "{} of {} are not in the vocabulary of the model, which can't tell their texts apart; the figures are "
-        "better than "
-        "they should be",
+        "{} of {} are not in the vocabulary of the model, which can't tell their texts apart; perplexity and "
+        "bits "
+        "per byte look better than they are",
         score.unknown, counted(score.tokens, "token"));
   const std::string result = fmt::format("bits per byte: {:.3f}  loss per token: {:.4f}  perplexity: {:.2f}",
                                          score.bits_per_byte(), score.loss_per_token(), score.perplexity());
@@ -141,10 +141,10 @@ void add_score(CLI::App& app) {
       ->type_name("FILE");
   command.add_flag("--summary", settings->summary, "for a language model: print only the line with the result");
   command
-      .add_option(
-          "--stride", settings->stride,
-          "for a language model: score so many tokens in each window of a long text; fewer have more tokens "
-          "before them and take more time; 0: half of what the model reads at once")
+      .add_option("--stride", settings->stride,
+                  "for a language model: number of tokens that are scored in each window of a long text; a "
+                  "smaller number gives "
+                  "each token more context and takes more time; 0: half of what the model reads at once")
       ->type_name("N")
       ->capture_default_str();
   add_text_output_option(command, settings->output);
@@ -157,9 +157,9 @@ void add_score(CLI::App& app) {
       "end token. With tsv the columns are line number, log-probability, tokens and perplexity. The sum over\n"
       "all lines is printed to standard error. Of a text, bits per byte, the mean negative log-probability of "
       "a\n"
-      "token and the perplexity are printed; with --token-scores --format jsonl a line for each token instead, "
-      "with the number\n"
-      "of its text, and these figures go to standard error.\n"
+      "token and the perplexity are printed; with --token-scores --format jsonl a line for each token "
+      "instead,\n"
+      "with the number of its text, and these figures go to standard error.\n"
       "Example:\n  sixfold score run/model --source test.en --target test.de --format tsv\n"
       "  sixfold score run/model --input valid.txt");
   command.callback([settings, &command] { run(*settings, command); });

@@ -92,10 +92,10 @@ ServeConfig read_serve_config(const std::string& path, const Environment& enviro
   for (const std::string& assignment : assignments) set_option(settings, assignment);
   read_options(settings, config);
   require(config.bodies_bytes >= config.body_bytes,
-          "bodies_bytes is {}, less than body_bytes, {}: one body must fit", config.bodies_bytes,
-          config.body_bytes);
+          "bodies_bytes, {}, must be at least body_bytes, {}, so that the body of one request fits",
+          config.bodies_bytes, config.body_bytes);
   require(config.waiting_bytes >= config.text_bytes,
-          "waiting_bytes is {}, less than text_bytes, {}: the texts of one request must fit",
+          "waiting_bytes, {}, must be at least text_bytes, {}, so that the texts of one request fit",
           config.waiting_bytes, config.text_bytes);
   return config;
 }

@@ -17,9 +17,9 @@ class Schedule {
   Schedule(const ScheduleOptions& options, int d_model, const TrainingState& state);
   /// Returns the rate of update `step`, counted from 1.
   double rate(int64_t step) const;
-  /// To be called after a validation. With kind `plateau`, if validation has stalled, lowers the rates of later
-  /// updates
-  /// (`TrainingState::plateau_scale`) and returns true. Validations during the warm-up do not count.
+  /// To be called after a validation. With kind `plateau`, lowers the rates of later updates
+  /// (`TrainingState::plateau_scale`) if validation has stalled, and returns whether it did. Validations during
+  /// the warm-up do not count.
   bool record_validation(bool better, TrainingState& state) const;
 
  private:

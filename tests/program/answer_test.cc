@@ -150,9 +150,10 @@ TEST_F(AnswerCommand, OtherCommandsRefuseItsModel) {
 
 TEST_F(AnswerCommand, IsDescribedQuantizedAndAveraged) {
   const Outcome info = sixfold("info " + model_);
-  EXPECT_NE(info.text.find("answers      questions about texts, read in windows of 12 tokens, one every 4; "
-                           "answers of at most 3 tokens"),
-            std::string::npos)
+  EXPECT_NE(
+      info.text.find("answers      questions about texts, read in windows of 12 tokens, one every 4 tokens; "
+                     "answers of at most 3 tokens"),
+      std::string::npos)
       << info.text;
   EXPECT_EQ(json::parse(sixfold("info --json " + model_).text).at("config").at("head").at("kind"), "span");
   const std::string text = file("text", "a b c d\te\n");

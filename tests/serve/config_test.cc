@@ -33,9 +33,9 @@ class ServeConfigTest : public testing::Test {
 
 TEST_F(ServeConfigTest, OneRequestFits) {
   EXPECT_EQ(error("body_bytes: 5000\nbodies_bytes: 4999\n"),
-            "bodies_bytes is 4999, less than body_bytes, 5000: one body must fit");
+            "bodies_bytes, 4999, must be at least body_bytes, 5000, so that the body of one request fits");
   EXPECT_EQ(error("text_bytes: 5000\nwaiting_bytes: 4999\n"),
-            "waiting_bytes is 4999, less than text_bytes, 5000: the texts of one request must fit");
+            "waiting_bytes, 4999, must be at least text_bytes, 5000, so that the texts of one request fit");
 }
 
 TEST_F(ServeConfigTest, TheLaterSettingCounts) {

@@ -112,8 +112,8 @@ HWY_INLINE void store_small(hn::Vec<Ints> whole, int64_t count, T* to) {
 /// Rounds rows [begin, end) of x [., k] to int8, in groups of pairs or of four, and computes the initial values
 /// of their sums. 256 values, of which zero is one, are distributed evenly over the range of a row, zero
 /// included. If the step between two values would not be a normal number, the range is taken to be zero.
-void round_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t groups, int32_t* data,
-                float* scales, int32_t* zeros, int32_t* start) {
+void quantize_rows(const View& x, int64_t begin, int64_t end, bool pairs, int64_t groups, int32_t* data,
+                   float* scales, int32_t* zeros, int32_t* start) {
   const Floats d;
   const Ints ints;
   constexpr float min_range = 256 * std::numeric_limits<float>::min();
@@ -199,7 +199,7 @@ namespace sixfold {
 namespace {
 
 HWY_EXPORT(pairs_kernel);
-HWY_EXPORT(round_rows);
+HWY_EXPORT(quantize_rows);
 HWY_EXPORT(multiply_int8_block);
 
 /// Copies one output channel of a weight into its panel.
@@ -259,7 +259,8 @@ void CpuBackend::matmul_int8(const kernel::Matmul& p, const Int8Panels& weight) 
   int32_t *start = data + m * groups, *zeros = start + m;
   float* scales = reinterpret_cast<float*>(zeros + m);
   split(m, 2 * p.a.cols, [&](int64_t begin, int64_t end, int) {
-    HWY_DYNAMIC_DISPATCH(round_rows)(p.a, begin, end, weight.kernel.pairs, groups, data, scales, zeros, start);
+    HWY_DYNAMIC_DISPATCH(quantize_rows)
+    (p.a, begin, end, weight.kernel.pairs, groups, data, scales, zeros, start);
   });
   const Int8Rows rows{data, scales, zeros, start, groups};
   const int64_t width = weight.kernel.tile_cols, panels = (n + width - 1) / width;

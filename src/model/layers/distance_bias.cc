@@ -26,9 +26,9 @@ int t5_bucket(int64_t distance, bool both_directions, int buckets, int64_t longe
   }
   const int exact = buckets / 2;
   if (distance < exact) return first + static_cast<int>(distance);
-  const double octaves = std::log(static_cast<double>(distance) / exact),
-               max_octaves = std::log(static_cast<double>(longest) / exact);
-  return first + std::min(buckets - 1, exact + static_cast<int>(octaves / max_octaves * (buckets - exact)));
+  const double log_ratio = std::log(static_cast<double>(distance) / exact),
+               max_log_ratio = std::log(static_cast<double>(longest) / exact);
+  return first + std::min(buckets - 1, exact + static_cast<int>(log_ratio / max_log_ratio * (buckets - exact)));
 }
 
 DistanceBias::DistanceBias(const ParameterBuilder& make, const Architecture& a, AttentionKind stack)

@@ -81,9 +81,8 @@ void add_fill(CLI::App& app) {
   add_runtime_options(command, settings->runtime);
   command.footer(
       "Each <mask> in a line of the input stands for one token. The output has the line with the likeliest "
-      "token "
-      "in\n"
-      "the place of each. A line without a mask has an empty line, and the exit status is 2.\n"
+      "token in\n"
+      "the place of each. For a line without a mask the output line is empty, and the exit status is 2.\n"
       "Example:\n  echo 'a <mask> film .' | sixfold fill run/model");
   command.callback([settings] { run(*settings); });
 }

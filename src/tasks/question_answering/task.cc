@@ -119,11 +119,13 @@ class QuestionAnsweringTask : public Task {
           name, counted(lost, "question"));
     if (const int64_t longer = data.longer_answers(settings_of<AnswerSettings>(config_).max_tokens); longer > 0)
       log_warning(
-          "{} data: the model can't give the answers to {}, which have more than {}; raise answers.max_tokens",
+          "{} data: the answers to {} are longer than {}, and the model can't give them; raise "
+          "answers.max_tokens",
           name, counted(longer, "question"), counted(settings_of<AnswerSettings>(config_).max_tokens, "token"));
     if (const int64_t cut = data.cut(); cut > 0)
-      log_warning("{} data: the ends of {} are cut off: a question may have half of what is read, {}", name,
-                  counted(cut, "question"), config_.context_tokens);
+      log_warning(
+          "{} data: {} were truncated: a question may have at most half of the {} tokens that the model reads",
+          name, counted(cut, "question"), config_.context_tokens);
   }
 
   MetricValidationOptions validation_;
@@ -138,7 +140,7 @@ class QuestionAnsweringTask : public Task {
 void describe_question_answering(const ModelConfig& model, const InfoLine& line) {
   const auto settings = settings_of<AnswerSettings>(model);
   line("answers",
-       fmt::format("questions about texts, read in windows of {}, one every {}; answers of at most {}",
+       fmt::format("questions about texts, read in windows of {}, one every {} tokens; answers of at most {}",
                    counted(model.context_tokens, "token"), settings.stride,
                    counted(settings.max_tokens, "token")));
 }

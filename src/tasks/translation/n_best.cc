@@ -49,7 +49,7 @@ NBestLine parse_n_best_line(std::string_view line, const std::string& place) {
   NBestLine parsed;
   if (take_field(line, score)) parsed.extra_fields = std::string(without_spaces(line));
   const auto number = number_in<size_t>(index);
-  require(number.has_value(), "{}: expected the number of a line, from 0, before the first bars, found '{}'",
+  require(number.has_value(), "{}: expected the number of a line, from 0, before the first |||, found '{}'",
           place, index.substr(0, 40));
   const auto value = number_in<double>(score);
   require(value && std::isfinite(*value), "{}: expected a number as the score, found '{}'", place,

@@ -32,7 +32,7 @@ void visit(OptionVisitor& v, TranslateOptions& o) {
           "draw each translation token by token instead of searching for the best; the same line with the same "
           "seed gives the same translations");
   visit_choice(v, o.draw);
-  v.field("seed", o.seed, "seed of what is drawn");
+  v.field("seed", o.seed, "seed of sampling");
   v.field(
       "mbr", o.mbr,
       "of this many translations, drawn or found by the search, give those that are most like all of them by "

@@ -37,7 +37,8 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return result.append(text, done);
 }
 
-/// Tokens "<0x41>" are bytes. Those beside each other are text, or each is U+FFFD.
+/// Tokens such as "<0x41>" are bytes. Adjacent ones are decoded together as UTF-8; if they are not valid, each
+/// becomes U+FFFD.
 class ByteFallback : public Decoder {
  public:
   explicit ByteFallback(const JsonStage&) {}
