@@ -276,11 +276,13 @@ size_t DecodingState::share_beginning(int request, std::span<const int32_t> toke
 }
 
 void DecodingState::keep_beginning(int request, std::span<const int32_t> tokens) {
-  constexpr size_t max_kept = 64;
+  constexpr size_t max_kept = 256;
   const auto begins = [](std::span<const int32_t> sequence, std::span<const int32_t> beginning) {
     return sequence.size() >= beginning.size() &&
            std::ranges::equal(sequence.first(beginning.size()), beginning);
   };
+  require(at(request).hypotheses.size() == 1,
+          "decoding: request {} has several hypotheses, and no beginning that can be kept", request);
   const Hypothesis& hypothesis = at(request).hypotheses.front();
   require(hypothesis.length == std::ssize(tokens), "decoding: request {} has read {} tokens, not {}", request,
           hypothesis.length, tokens.size());

@@ -99,6 +99,7 @@ void RunningBatch::advance() {
   extensions_.clear(), queries_.clear(), begins_.clear();
   for (const Active& active : active_) {
     begins_.push_back(queries_.size());
+    active.request->strategy->share_step(active_.size());
     active.request->strategy->ask(active.number, extensions_, queries_);
   }
   begins_.push_back(queries_.size());

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -31,7 +32,10 @@ class ReadingWindow {
   /// read those that were added, or begin a window.
   Step next(size_t length);
   /// The number of further tokens that can be read before a window begins.
-  size_t room() const { return context_ > 0 ? static_cast<size_t>(context_) - read_ : SIZE_MAX; }
+  size_t room() const {
+    const auto limit = static_cast<size_t>(context_);
+    return context_ > 0 ? limit - std::min(limit, read_) : SIZE_MAX;
+  }
   /// Reports that the last step has also read this many tokens, at most `room()`, that the text has since got.
   void read_ahead(size_t tokens) { seen_ += tokens, read_ += tokens; }
   /// The tokens of a step that begins a window: the start token, if it is read, then the newest of `text`.

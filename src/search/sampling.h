@@ -60,6 +60,7 @@ class Sampling final : public Strategy {
   Sampling(std::shared_ptr<const SamplingPlan> plan, std::vector<int32_t> prompt, int max_tokens,
            uint64_t sample, DrawObserver* observer = nullptr, StopCriterion stops = nullptr);
 
+  void share_step(size_t requests) override { requests_ = requests; }
   void ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) override;
   void advance(std::span<const Answer> answers) override;
   bool done() const override { return done_; }
@@ -92,8 +93,9 @@ class Sampling final : public Strategy {
   ReadingWindow window_;
   std::vector<int32_t> window_tokens_;  // the tokens that are read in a step that begins a window
   RepetitionDraft draft_;
-  size_t guesses_ = 0;  // number of guesses at the end of the text
-  int wrong_ = 0;       // number of guesses of the last step that were wrong
+  size_t requests_ = 1;  // of the step
+  size_t guesses_ = 0;   // number of guesses at the end of the text
+  int wrong_ = 0;        // number of guesses of the last step that were wrong
   std::vector<Question> questions_;
   Hypothesis result_;
   bool done_ = false, failed_ = false;

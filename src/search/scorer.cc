@@ -90,11 +90,12 @@ class ModelScorer final : public Scorer {
   Tensor read(std::span<const Extension> extensions, std::span<const Query> queries, Context& context);
   Tensor read_once(std::span<const Extension> extensions, std::span<const Query> queries,
                    std::span<const QueryPlace> places, Context& context);
-  bool is_prompt(const Extension& extension, const Query& query) const;
+  bool is_prompt(std::span<const Extension> extensions, const QueryPlace& place, const Query& query) const;
   std::vector<bool> repeating(std::span<const Extension> extensions, std::span<const Query> queries,
                               std::span<const QueryPlace> places) const;
   void answer(const Query& query, Output& output, const Tensor& states, Context& context);
   void draw_each(std::span<const Query> queries, const Output& output, const Tensor& states, Context& context);
+  void draw_one(const Query& query, const Output& output, std::span<float> logits, size_t vocab);
 
   const DecodeWorkspace& workspace_;
   DecodingState state_;
@@ -304,34 +305,48 @@ void ModelScorer::answer(const Query& query, Output& output, const Tensor& state
   logits_.insert(logits_.end(), listed_answers.logits.begin(), listed_answers.logits.end());
 }
 
-/// Computes the logits of all rows in one product, and draws a token for each row on its own.
+/// Draws a token for each row on its own. The logits of up to `rows_at_once` rows are computed in one product.
 void ModelScorer::draw_each(std::span<const Query> queries, const Output& output, const Tensor& states,
                             Context& context) {
+  constexpr size_t rows_at_once = 64;  // bounds the memory of logits
   const auto vocab = static_cast<size_t>(all_.weights.weight.rows()),
              size = static_cast<size_t>(output.weights.weight.rows());
-  std::vector<float> logits = ops::logits(context, states, output.weights).to_floats(context.backend());
-  for (size_t row = 0; row < queries.size(); ++row) {
-    const DrawQuery& query = *queries[row].draw;
-    for (const auto& tokens : {queries[row].banned, query.before})
-      for (const int32_t token : tokens)
-        require(token >= 0 && token < static_cast<int64_t>(vocab), "token {} is not in the vocabulary of {}",
-                token, vocab);
-    const std::span<float> row_logits = std::span(logits).subspan(row * size, size);
-    std::vector<Drawn> answers = likeliest(row_logits, query.likeliest);  // before the logits are changed
-    answers.insert(answers.begin(), draw(row_logits, *query.options, output.rows_of(query.before),
-                                         output.rows_of(queries[row].banned), query.uniform));
-    for (const Drawn& drawn : answers) {
-      ids_.push_back(output.ids.empty() || drawn.id < 0 ? drawn.id : output.ids[static_cast<size_t>(drawn.id)]);
-      log_probs_.push_back(static_cast<float>(drawn.log_probability));
-    }
-    ends_.push_back(ids_.size());
+  for (size_t begin = 0; begin < queries.size(); begin += rows_at_once) {
+    const size_t count = std::min(rows_at_once, queries.size() - begin);
+    const Tensor some = states.slice_rows(static_cast<int64_t>(begin), static_cast<int64_t>(count));
+    std::vector<float> logits = ops::logits(context, some, output.weights).to_floats(context.backend());
+    for (size_t row = 0; row < count; ++row)
+      draw_one(queries[begin + row], output, std::span(logits).subspan(row * size, size), vocab);
   }
 }
 
-/// Whether an extension is a prompt that can continue from the rows of another one.
-bool ModelScorer::is_prompt(const Extension& extension, const Query& query) const {
+/// Appends the answer to a query that draws a token. Changes the logits.
+void ModelScorer::draw_one(const Query& query, const Output& output, std::span<float> logits, size_t vocab) {
+  for (const auto& tokens : {query.banned, query.draw->before})
+    for (const int32_t token : tokens)
+      require(token >= 0 && token < static_cast<int64_t>(vocab), "token {} is not in the vocabulary of {}",
+              token, vocab);
+  std::vector<Drawn> answers = likeliest(logits, query.draw->likeliest);  // before the logits are changed
+  answers.insert(answers.begin(), draw(logits, *query.draw->options, output.rows_of(query.draw->before),
+                                       output.rows_of(query.banned), query.draw->uniform));
+  for (const Drawn& drawn : answers) {
+    ids_.push_back(output.ids.empty() || drawn.id < 0 ? drawn.id : output.ids[static_cast<size_t>(drawn.id)]);
+    log_probs_.push_back(static_cast<float>(drawn.log_probability));
+  }
+  ends_.push_back(ids_.size());
+}
+
+/// Whether the extension of a query is a prompt that can continue from the rows of another one. The hypotheses
+/// of a beam, which begin a window together, are none.
+bool ModelScorer::is_prompt(std::span<const Extension> extensions, const QueryPlace& place,
+                            const Query& query) const {
+  const Extension& extension = extensions[place.extension];
+  const auto is_sibling = [&](size_t other) {
+    return other < extensions.size() && extensions[other].request == extension.request;
+  };
   return shares_beginnings_ && extension.new_sequence && query.tokens_behind == 0 && query.given == 0 &&
-         extension.tokens.size() > kernel::Attention::few_queries;
+         extension.tokens.size() > kernel::Attention::few_queries && !is_sibling(place.extension + 1) &&
+         !is_sibling(place.extension - 1);
 }
 
 /// Returns for each extension whether it is a prompt that shares more with an earlier one of the call than with
@@ -342,7 +357,7 @@ std::vector<bool> ModelScorer::repeating(std::span<const Extension> extensions, 
   std::vector<std::span<const int32_t>> first;
   for (size_t i = 0; i < queries.size(); ++i) {
     const Extension& extension = extensions[places[i].extension];
-    if (!is_prompt(extension, queries[i])) continue;
+    if (!is_prompt(extensions, places[i], queries[i])) continue;
     const auto shared = [&](std::span<const int32_t> other) {
       return DecodingState::shareable(extension.tokens, other);
     };
@@ -386,11 +401,11 @@ Tensor ModelScorer::read_once(std::span<const Extension> extensions, std::span<c
   std::vector<const Extension*> prompts;
   for (size_t i = 0; i < queries.size(); ++i) {
     Extension& extension = rest[places[i].extension];
-    if (!is_prompt(extension, queries[i])) continue;
+    if (!is_prompt(extensions, places[i], queries[i])) continue;
     prompts.push_back(&extensions[places[i].extension]);
     const size_t shared = state_.share_beginning(extension.request, extension.tokens);
     extension.tokens = extension.tokens.subspan(shared);
-    if (shared > 0) extension.new_sequence = false;
+    if (shared > 0) extension.parent = 0, extension.new_sequence = false;
   }
   const std::vector<QueryPlace> read_places = places_of(rest, queries);
   AttentionOfLayers attention(queries);

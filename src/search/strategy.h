@@ -12,8 +12,11 @@ namespace sixfold {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// Appends one extension for each hypothesis to continue, and one query for each extension. The memory that
-  /// their spans refer to belongs to the strategy and stays valid until `advance`.
+  /// Says how many requests the next step has. A strategy that guesses then guesses less where there are many:
+  /// a step of many rows takes longer with more of them. The result is the same.
+  virtual void share_step(size_t /*requests*/) {}
+  /// Appends one extension for each hypothesis to continue, and its queries. The memory that their spans refer
+  /// to belongs to the strategy and stays valid until `advance`.
   virtual void ask(int request, std::vector<Extension>& extensions, std::vector<Query>& queries) = 0;
   /// Continues the search with the answers to the last queries, in their order.
   virtual void advance(std::span<const Answer> answers) = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -340,6 +341,17 @@ TEST_P(BeginningsTest, HaveTheBitsOfWhatIsReadAtOnce) {
     EXPECT_EQ(shared, common < 16 ? 0 : std::min<size_t>(common, 61)) << common;
     EXPECT_EQ(extend({1, 0, next}), expected_next) << common;
   }
+}
+
+TEST_P(BeginningsTest, AreNotThoseOfABeam) {
+  const Ids ids = prompt(30, 1);
+  read(0, ids);
+  const std::array extensions{Extension{0, 0, std::span(ids).first(1)},
+                              Extension{0, 0, std::span(ids).last(1)}};
+  Context context(backend_, arena_);
+  state_->extend(extensions, context);
+  EXPECT_NE(error_message([&] { state_->keep_beginning(0, ids); }).find("several hypotheses"),
+            std::string::npos);
 }
 
 /// Kept rows are counted once, and given up when rows are needed.

@@ -230,6 +230,7 @@ void GenerationJob::queue_prompt(size_t index) {
         .chosen = options_.likeliest ? std::make_unique<ChosenTokens>(
                                            model_.target(), options_.prompt_tokens ? 0 : prompt.size())
                                      : nullptr};
+    requests_[number].settled = prompt.size();
     request->strategy = strategy(requests_[number]);
     queue(std::move(request), number);
   }
@@ -244,7 +245,9 @@ std::vector<int32_t> GenerationJob::with_prompt(const RequestState& request, std
 void GenerationJob::settled(size_t index, std::span<const int32_t> text) {
   RequestState& request = requests_[index];
   if (!request.stream) return;
-  if (const std::string piece = request.stream->push(text); !piece.empty()) show(request, piece, false);
+  for (size_t& length = request.settled; length < text.size();)  // a step may settle several
+    if (const std::string piece = request.stream->push(text.first(++length)); !piece.empty())
+      show(request, piece, false);
 }
 
 /// Passes a piece of a text to the receiver, with the tokens that begin in it. `all`: with all remaining

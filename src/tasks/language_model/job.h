@@ -53,6 +53,7 @@ class GenerationJob final : public RequestGroup {
     std::shared_ptr<const std::vector<int32_t>> ids = {};  ///< of the prompt
     std::unique_ptr<TextStream> stream = {};
     std::unique_ptr<ChosenTokens> chosen = {};  ///< null: not requested
+    size_t settled = 0;                         ///< number of tokens, with the prompt, that the stream has
     int64_t shown = 0;                          ///< number of characters of the pieces so far
   };
   int max_tokens(size_t prompt_tokens) const;

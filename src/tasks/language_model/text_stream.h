@@ -39,7 +39,8 @@ class TextStream {
         matched_(stops.stops_.size()),
         context_(prompt > max_context_tokens ? prompt - max_context_tokens : 0),
         decoded_(prompt) {}
-  /// Returns the text that can be shown now. `ids`: all tokens so far, including the prompt.
+  /// Returns the text that can be shown now. `ids`: all tokens so far, including the prompt: one more than at
+  /// the last call, since how many tokens have not completed a character says whether it is broken.
   std::string push(std::span<const int32_t> ids);
   /// Returns the rest of the text. `ids`: all tokens, including the prompt.
   std::string finish(std::span<const int32_t> ids);

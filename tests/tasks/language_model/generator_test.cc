@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <numeric>
 
@@ -328,11 +329,21 @@ TEST_F(GeneratorTest, GuessesChangeNothing) {
     for (const WeightType weights : {WeightType::fp32, WeightType::int8})
       for (size_t c = 0; c < calls.size(); ++c) {
         GenerateOptions options = calls[c];
+        using Pieces = std::map<std::pair<size_t, size_t>, std::vector<std::string>>;
+        std::mutex mutex;
+        const auto generate = [&](const Generator& generator, Pieces& pieces) {
+          return generator.generate(prompts, options, [&](const TextPiece& piece) {
+            const std::lock_guard lock(mutex);
+            pieces[{piece.prompt, piece.sample}].emplace_back(piece.text);
+          });
+        };
+        Pieces plain_pieces, guessed_pieces;
         options.draft_tokens = 0;
-        const auto plain = Generator(folder, {.threads = 1, .weights = weights}).generate(prompts, options);
+        const auto plain = generate(Generator(folder, {.threads = 1, .weights = weights}), plain_pieces);
         options.draft_tokens.reset();
         const Generator guessing(folder, {.threads = 1 + static_cast<int>(c % 2), .weights = weights});
-        const auto guessed = guessing.generate(prompts, options);
+        const auto guessed = generate(guessing, guessed_pieces);
+        EXPECT_EQ(plain_pieces, guessed_pieces) << m << " " << c;
         for (size_t p = 0; p < prompts.size(); ++p)
           for (size_t t = 0; t < plain[p].texts.size(); ++t) {
             const GeneratedText &a = plain[p].texts[t], &b = guessed[p].texts[t];
@@ -386,6 +397,51 @@ TEST_F(GeneratorTest, PromptsShareTheirBeginnings) {
     EXPECT_EQ(of(generator, std::span(&prompts[p], 1), p),
               std::vector(expected.begin() + 3 * static_cast<std::ptrdiff_t>(p),
                           expected.begin() + 3 * static_cast<std::ptrdiff_t>(p) + 3));
+}
+
+/// The hypotheses of a beam, which begin a window together, are no prompts: each goes on from its own tokens,
+/// and what is read later does not continue from theirs.
+TEST_F(GeneratorTest, ABeamBeginsAWindow) {
+  const std::string folder = folder_ / "window";
+  constexpr size_t context = 60;
+  write_small_language_model(folder, 3, [](ModelConfig& config) {
+    config.context_tokens = context;
+    config.positions = Positions::rotary;
+  });
+  const auto tokenizer = load_tokenizers(folder).target;
+  const auto model = load_model(folder, make_backend({.device = "reference"}), DType::f64);
+  const auto log_probability_of_next = [&](Ids window, int32_t id) {
+    window.push_back(0);
+    Context forward(model->backend(), std::make_shared<Arena>(model->backend()));
+    const Batch batch =
+        BatchBuilder().teacher_forced_prefix(window, model->config().decoder_start_token).take();
+    const auto logits =
+        ops::logits(forward, model->states(batch, forward), model->output()).to_doubles(*model->backend());
+    const std::span<const double> last =
+        std::span(logits).last(static_cast<size_t>(model->config().target_vocab));
+    double sum = 0;
+    for (const double logit : last) sum += std::exp(logit);
+    return last[static_cast<size_t>(id)] - std::log(sum);
+  };
+  const Generator generator(folder, {.threads = 1});
+  const std::vector<std::string> prompts{"abcd abcd", "hg"};
+  for (const GeneratedTexts& one :
+       generator.generate(prompts, {.max_tokens = 100, .beam_size = 4, .samples = 4}))
+    for (const GeneratedText& text : one.texts) {
+      Ids ids = tokenizer->encode_text(prompts[one.index]);
+      size_t window = 0;
+      double sum = 0;
+      for (const int32_t id : tokenizer->encode_text(text.text)) {
+        if (ids.size() - window + 1 > context) window = ids.size() - context / 2;
+        sum += log_probability_of_next(Ids(ids.begin() + static_cast<std::ptrdiff_t>(window), ids.end()), id);
+        ids.push_back(id);
+      }
+      EXPECT_NEAR(text.log_probability, sum, 1e-3) << text.text;
+      const std::vector<Prompt> begun{{.text = {}, .ids = Ids(ids.end() - 40, ids.end())}};
+      const GenerateOptions options{.max_tokens = 5, .draw = {.temperature = 0}};
+      EXPECT_EQ(generator.generate(begun, options)[0].texts[0].log_probability,
+                Generator(folder, {.threads = 1}).generate(begun, options)[0].texts[0].log_probability);
+    }
 }
 
 /// A text that repeats itself takes fewer steps. Where the model can't take guesses back there are none.
