@@ -24,7 +24,7 @@ set(public_headers
     classifier=tasks/classification/classifier.h mask_filler=tasks/masked_language_model/mask_filler.h
     embedder=tasks/embedding/embedder.h
     captioner=tasks/image_captioning/captioner.h question_answerer=tasks/question_answering/question_answerer.h
-    glossary=text/glossary.h words=text/words.h image=formats/decode_image.h tokenizer=text/tokenizers.h metrics=metrics/evaluation.h train=tasks/train.h)
+    glossary=text/glossary.h words=text/words.h image=formats/image_file.h tokenizer=text/tokenizers.h metrics=metrics/evaluation.h train=tasks/train.h)
 set(header_copies ${PROJECT_BINARY_DIR}/installed_headers)
 install(CODE "
   set(SOURCE \"${PROJECT_SOURCE_DIR}/src\")
