@@ -52,8 +52,7 @@ std::vector<std::string> values_of(const OptionEntry& option, Tasks tasks) {
   for (const TaskEntry& task : tasks)
     if (task.is_trained()) add_keys(task.default_options(), "", keys);
   std::ranges::sort(keys);
-  const auto repeated = std::ranges::unique(keys);
-  keys.erase(repeated.begin(), repeated.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
 }
 
