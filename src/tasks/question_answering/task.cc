@@ -124,7 +124,8 @@ class QuestionAnsweringTask : public Task {
           name, counted(longer, "question"), counted(settings_of<AnswerSettings>(config_).max_tokens, "token"));
     if (const int64_t cut = data.cut(); cut > 0)
       log_warning(
-          "{} data: {} were truncated: a question may have at most half of the {} tokens that the model reads",
+          "{} data: the model reads only the beginning of {}: a question may have at most half of the {} "
+          "tokens of a window",
           name, counted(cut, "question"), config_.context_tokens);
   }
 
