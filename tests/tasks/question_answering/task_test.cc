@@ -226,7 +226,8 @@ TEST_F(QuestionAnsweringTask, SaysWhatItCannotRead) {
   EXPECT_NE(log.find("the loss leaves out 1 question, whose answers are longer than half a window"),
             std::string::npos)
       << log;
-  EXPECT_NE(log.find("training data: the model reads only the beginning of 1 question"), std::string::npos) << log;
+  EXPECT_NE(log.find("training data: the model reads only the beginning of 1 question"), std::string::npos)
+      << log;
 }
 
 TEST_F(QuestionAnsweringTask, RefusesBadData) {
