@@ -38,6 +38,10 @@ class DecodingState {
   /// Whether the mixers keep the rows of all tokens, so that the newest ones can be discarded: attention to the
   /// whole text keeps them; recurrent states and windows do not.
   static bool keeps_all_tokens(const Transformer& model);
+  /// Whether sequences can share their beginnings: all tokens are kept, and no source is attended to.
+  static bool keeps_beginnings(const Transformer& model) {
+    return keeps_all_tokens(model) && !model.config().has_encoder();
+  }
   /// Begins a new sequence of a request with rows that are there already: those of the longest beginning of
   /// `tokens` that was kept. Returns its length, or 0, which changes nothing. More than
   /// `kernel::Attention::few_queries` tokens are left to be read in one extension, whose states then have the
@@ -49,7 +53,7 @@ class DecodingState {
   /// read; 0: too few.
   static size_t shareable(std::span<const int32_t> tokens, std::span<const int32_t> other);
   /// Keeps the rows of a request that has read these tokens at once, and no others, for `share_beginning`, also
-  /// when the request has left. Needs `keeps_all_tokens` and a model without an encoder. Kept rows take no
+  /// when the request has left. Needs `keeps_beginnings`. Kept rows take no
   /// memory that others need: the oldest ones are given up before a store grows.
   void keep_beginning(int request, std::span<const int32_t> tokens);
   /// Frees the state of a request. Its number can be used again.

@@ -134,8 +134,7 @@ class ModelScorer::AttentionOfLayers final : public AttentionObserver {
 ModelScorer::ModelScorer(const DecodeWorkspace& workspace)
     : workspace_(workspace),
       state_(workspace.model, workspace.backend),
-      shares_beginnings_(DecodingState::keeps_all_tokens(workspace.model) &&
-                         !workspace.model.config().has_encoder()),
+      shares_beginnings_(DecodingState::keeps_beginnings(workspace.model)),
       all_{.weights = workspace.model.output(), .ids = {}} {}
 
 void ModelScorer::enter(std::span<const int> requests, const IdBatch& sources,
