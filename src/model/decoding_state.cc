@@ -258,10 +258,11 @@ size_t DecodingState::kept_beginning(std::span<const int32_t> tokens) const {
 }
 
 size_t DecodingState::share_beginning(int request, std::span<const int32_t> tokens) {
-  const size_t length = kept_beginning(tokens);
+  size_t length = 0;
+  auto from = beginnings_.begin();
+  for (auto known = from; known != beginnings_.end(); ++known)
+    if (const size_t shared = shareable(tokens, known->ids); shared > length) length = shared, from = known;
   if (length == 0) return 0;
-  const auto from = std::ranges::find_if(
-      beginnings_, [&](const Beginning& beginning) { return shareable(tokens, beginning.ids) == length; });
   Hypothesis hypothesis{.length = static_cast<int32_t>(length)};
   for (size_t s = 0; s < target_.size(); ++s) {
     const auto& rows = from->rows[s];
