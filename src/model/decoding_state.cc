@@ -237,10 +237,7 @@ void DecodingState::release(const std::vector<std::vector<int32_t>>& rows) {
 
 /// Appends the numbers of `count` rows. Gives up kept beginnings before the store grows.
 void DecodingState::allocate(size_t store, int count, std::vector<int32_t>& rows) {
-  while (target_[store].free_rows() < count && !beginnings_.empty()) {
-    release(beginnings_.front().rows);
-    beginnings_.erase(beginnings_.begin());
-  }
+  while (target_[store].free_rows() < count && !beginnings_.empty()) give_up_oldest_beginning();
   target_[store].allocate(count, rows);
 }
 
@@ -251,18 +248,18 @@ size_t DecodingState::shareable(std::span<const int32_t> tokens, std::span<const
   return static_cast<size_t>(common) < worthwhile ? 0 : static_cast<size_t>(common);
 }
 
-size_t DecodingState::kept_beginning(std::span<const int32_t> tokens) const {
-  size_t longest = 0;
-  for (const Beginning& beginning : beginnings_) longest = std::max(longest, shareable(tokens, beginning.ids));
-  return longest;
+/// Returns the index of the kept beginning that shares most with the tokens, and how much it shares.
+std::pair<size_t, size_t> DecodingState::best_beginning(std::span<const int32_t> tokens) const {
+  std::pair<size_t, size_t> best{0, 0};
+  for (size_t i = 0; i < beginnings_.size(); ++i)
+    if (const size_t shared = shareable(tokens, beginnings_[i].ids); shared > best.second) best = {i, shared};
+  return best;
 }
 
 size_t DecodingState::share_beginning(int request, std::span<const int32_t> tokens) {
-  size_t length = 0;
-  auto from = beginnings_.begin();
-  for (auto known = from; known != beginnings_.end(); ++known)
-    if (const size_t shared = shareable(tokens, known->ids); shared > length) length = shared, from = known;
+  const auto [index, length] = best_beginning(tokens);
   if (length == 0) return 0;
+  const auto from = beginnings_.begin() + static_cast<std::ptrdiff_t>(index);
   Hypothesis hypothesis{.length = static_cast<int32_t>(length)};
   for (size_t s = 0; s < target_.size(); ++s) {
     const auto& rows = from->rows[s];
@@ -272,8 +269,14 @@ size_t DecodingState::share_beginning(int request, std::span<const int32_t> toke
   std::rotate(from, from + 1, beginnings_.end());
   Request& sharing = at(request);
   for (const Hypothesis& old : sharing.hypotheses) release(old.rows);
-  sharing.hypotheses.assign(1, std::move(hypothesis));
+  sharing.hypotheses.clear();
+  sharing.hypotheses.push_back(std::move(hypothesis));
   return length;
+}
+
+void DecodingState::give_up_oldest_beginning() {
+  release(beginnings_.front().rows);
+  beginnings_.erase(beginnings_.begin());
 }
 
 void DecodingState::keep_beginning(int request, std::span<const int32_t> tokens) {
@@ -294,10 +297,7 @@ void DecodingState::keep_beginning(int request, std::span<const int32_t> tokens)
     release(known.rows);
     return true;
   });
-  if (beginnings_.size() == max_kept) {
-    release(beginnings_.front().rows);
-    beginnings_.erase(beginnings_.begin());
-  }
+  if (beginnings_.size() == max_kept) give_up_oldest_beginning();
   beginnings_.push_back({{tokens.begin(), tokens.end()}, copy(hypothesis).rows});
 }
 
@@ -327,8 +327,7 @@ void DecodingState::branch(std::span<const Extension> siblings) {
             parents.size());
     require(!extension.tokens.empty(), "decoding: an extension of request {} has no token", extension.request);
     require(extension.discarded == 0 ||
-                (!extension.new_sequence &&
-                 std::ranges::count(retained_, StateShape::all) == std::ssize(retained_) &&
+                (!extension.new_sequence && keeps_all_tokens(model_) &&
                  extension.discarded <= parents[static_cast<size_t>(extension.parent)].length),
             "decoding: an extension of request {} can't discard {} tokens", extension.request,
             extension.discarded);

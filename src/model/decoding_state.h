@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "model/row_store.h"
@@ -48,13 +49,13 @@ class DecodingState {
   /// bits as if all tokens were read at once.
   size_t share_beginning(int request, std::span<const int32_t> tokens);
   /// The length of the beginning that `share_beginning` would share.
-  size_t kept_beginning(std::span<const int32_t> tokens) const;
+  size_t kept_beginning(std::span<const int32_t> tokens) const { return best_beginning(tokens).second; }
   /// How many tokens of the beginning that two sequences have in common can be shared if `tokens` is to be
   /// read; 0: too few.
   static size_t shareable(std::span<const int32_t> tokens, std::span<const int32_t> other);
   /// Keeps the rows of a request that has read these tokens at once, and no others, for `share_beginning`, also
-  /// when the request has left. Needs `keeps_beginnings`. Kept rows take no
-  /// memory that others need: the oldest ones are given up before a store grows.
+  /// when the request has left. Needs `keeps_beginnings`. Kept rows take no memory that others need: the oldest
+  /// ones are given up before a store grows.
   void keep_beginning(int request, std::span<const int32_t> tokens);
   /// Frees the state of a request. Its number can be used again.
   void leave(int request);
@@ -92,6 +93,8 @@ class DecodingState {
   };
 
   Request& at(int request);
+  std::pair<size_t, size_t> best_beginning(std::span<const int32_t> tokens) const;
+  void give_up_oldest_beginning();
   void check_entering(std::span<const int> requests, const IdBatch& sources) const;
   std::vector<int32_t> store_sources(const IdBatch& sources, Context& context);
   void branch(std::span<const Extension> siblings);
