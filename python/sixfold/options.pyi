@@ -9,8 +9,8 @@ class RuntimeOptions(TypedDict, total=False):
     'what the models of an ensemble are averaged by'
     ensemble_weights: Sequence[float]
     'weights of the model and of those of the ensemble; empty: equal ones; from 1e-06 to 1000000'
-    precision: Literal['stored', 'fp32', 'int8']
-    'type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]'
+    precision: Literal['stored', 'fp32', 'int8', 'int4']
+    'type of the weights of products: fp32; int8, which takes less time and memory; or int4, which takes less still and is less exact [as the model is stored]'
     threads: int
     'number of threads; 0: all that are available; from 0 to 1024'
 

@@ -24,7 +24,10 @@ struct View {
   void* data = nullptr;
   DType dtype = DType::f32;
   int64_t rows = 0, cols = 0, stride = 0;
-  DeviceSpan<const float> scales = {};  ///< [rows], for int8 only: the values of row r are data * scales[r]
+  /// For int8 only. [rows]: the values of row r are data * scales[r]. [rows, groups, 2]: a weight of 4 bits.
+  /// Its elements are 0 to 15; the values of a group of 32 columns are data times its first number plus its
+  /// second.
+  DeviceSpan<const float> scales = {};
 
   explicit operator bool() const { return data != nullptr; }
   template <class T>
@@ -40,6 +43,8 @@ struct View {
   DeviceSpan<T> span() const {
     return {as<T>(), rows * cols};
   }
+  /// Number of bits of an element with scales: 8 or 4.
+  int bits() const { return scales.size > rows ? 4 : 8; }
   /// Number of bytes from the beginning of the first element to the end of the last.
   int64_t extent() const {
     return rows == 0 || cols == 0 ? 0 : ((rows - 1) * stride + cols) * static_cast<int64_t>(size_of(dtype));
@@ -56,7 +61,7 @@ struct View {
             count,
             cols,
             stride,
-            scales ? scales.subspan(begin, count) : scales};
+            scales ? scales.subspan(begin * (scales.size / rows), count * (scales.size / rows)) : scales};
   }
 };
 

@@ -51,7 +51,7 @@ int sixfold_options_set(sixfold_options* options, const char* name, const char* 
 void sixfold_options_free(sixfold_options* options);
 
 /* Models, each opened from a model folder. Options: threads (of one call; 0: all processor cores), precision
- * (stored, fp32 or int8). */
+ * (stored, fp32, int8 or int4). */
 typedef struct sixfold_translator sixfold_translator;
 typedef struct sixfold_generator sixfold_generator;
 typedef struct sixfold_classifier sixfold_classifier;

@@ -215,12 +215,8 @@ Tensor Transformer::loss(const Batch& batch, const ops::LossOptions& options, Co
   return sum;
 }
 
-void Transformer::pack(const std::function<void(int64_t)>& packed) {
-  for (Parameter& parameter : parameters_) {
-    if (!parameter.in_products()) continue;
-    parameter.tensor.set_packed(backend_->pack(parameter.tensor.view(), /*transpose_b=*/true));
-    packed(parameter.tensor.size());
-  }
+void Transformer::pack() {
+  for (Parameter& parameter : parameters_) sixfold::pack(parameter, *backend_);
 }
 
 void Transformer::discard_packed() {

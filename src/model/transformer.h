@@ -83,8 +83,8 @@ class Transformer {
   const ops::OutputWeights& output() const { return head_->output(); }
 
   /// Packs the weights of products for contexts that do not record. Must be called again when the weights have
-  /// changed. Calls `packed` after each, with its number of elements. Not thread-safe.
-  void pack(const std::function<void(int64_t elements)>& packed = [](int64_t) {});
+  /// changed. Not thread-safe.
+  void pack();
   /// Discards the packed weights.
   void discard_packed();
 

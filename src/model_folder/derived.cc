@@ -98,14 +98,15 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
   folder.commit();
 }
 
-void quantize_model(const std::string& folder, const std::string& output) {
+void quantize_model(const std::string& folder, const std::string& output, WeightType type) {
   require_new_or_model(output, {folder});
-  require(!holds_int8(folder), "{}: is already in int8; use the model that it was made from", folder);
-  const auto model = load_model(folder, make_backend({.device = "reference"}), DType::f32, WeightType::int8);
+  require(!is_quantized_model(folder), "{}: is already quantized; use the model that it was made from", folder);
+  const auto model = load_model(folder, make_backend({.device = "reference"}), DType::f32, type);
   AtomicDirectory target(output, is_model_file);
   save_model(*model, target.path());
   copy_tokenizers(folder, target.path());
-  write_provenance(target.path(), read_provenance(folder), R"({"step": "quantize", "type": "int8"})");
+  write_provenance(target.path(), read_provenance(folder),
+                   fmt::format(R"({{"step": "quantize", "type": "{}"}})", name_of_enum(type)));
   target.commit();
 }
 

@@ -35,15 +35,22 @@ ModelConfig load_folder_config(const std::string& folder) {
 
 }  // namespace
 
+bool is_quantized(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
+
+std::vector<int64_t> shape_in_file(std::vector<int64_t> shape, DType dtype) {
+  if (dtype == DType::u8 && !shape.empty()) shape.back() = (shape.back() + 1) / 2;
+  return shape;
+}
+
 void require_tensors(const SafetensorsFile& file, std::span<const NamedShape> parameters) {
   std::set<std::string> expected;
   for (const NamedShape& parameter : parameters) {
     const TensorInfo& tensor = file.at(parameter.name);
-    require(tensor.shape == parameter.shape,
-            "{}: tensor '{}' has the shape [{}], but the model's config needs [{}]", file.path(),
-            parameter.name, join(tensor.shape), join(parameter.shape));
+    const std::vector<int64_t> shape = shape_in_file(parameter.shape, tensor.dtype);
+    require(tensor.shape == shape, "{}: tensor '{}' has the shape [{}], but the model's config needs [{}]",
+            file.path(), parameter.name, join(tensor.shape), join(shape));
     expected.insert(parameter.name);
-    if (tensor.dtype == DType::i8) expected.insert(scales_of(parameter.name));
+    if (is_quantized(tensor.dtype)) expected.insert(scales_of(parameter.name));
   }
   require_no_others(file, expected);
 }
@@ -58,12 +65,13 @@ void check_finite(const SafetensorsFile& file, const std::string& name, std::spa
 
 std::vector<float> values_of(const SafetensorsFile& file, const std::string& name) {
   const TensorInfo& tensor = file.at(name);
-  require(tensor.dtype != DType::i8,
-          "{}: tensor '{}' is in int8, which supports only decoding; use the model that it was made from",
-          file.path(), name);
+  require(!is_quantized(tensor.dtype),
+          "{}: tensor '{}' is in {}, which supports only decoding; use the model that it was made from",
+          file.path(), name, tensor.dtype == DType::i8 ? "int8" : "4 bits");
   const bool is_float = tensor.dtype == DType::f32 || tensor.dtype == DType::f64 ||
                         tensor.dtype == DType::f16 || tensor.dtype == DType::bf16;
-  require(is_float, "{}: tensor '{}' is of type {}; weights must be F32, F64, F16 or BF16, or I8 with scales",
+  require(is_float,
+          "{}: tensor '{}' is of type {}; weights must be F32, F64, F16 or BF16, or I8 or U8 with scales",
           file.path(), name, name_of(tensor.dtype));
   std::vector<float> values = to_floats(tensor);
   check_finite(file, name, values);

@@ -19,9 +19,13 @@ inline std::string weights_path(const std::string& folder) { return folder + "/m
 
 /// Throws an input error that names the tensor and the value if one is not finite.
 void check_finite(const SafetensorsFile& file, const std::string& name, std::span<const float> values);
-/// Returns the elements of a tensor. Throws an input error if they are in int8, or not finite.
+/// Whether elements of this type have scales: those in int8, or in 4 bits, two in a byte of U8.
+bool is_quantized(DType dtype);
+/// The shape in a file of a weight of this shape whose elements have this type.
+std::vector<int64_t> shape_in_file(std::vector<int64_t> shape, DType dtype);
+/// Returns the elements of a tensor. Throws an input error if they are quantized, or not finite.
 std::vector<float> values_of(const SafetensorsFile& file, const std::string& name);
-/// Throws an input error unless the file has exactly these tensors. Tensors in int8 also have scales.
+/// Throws an input error unless the file has exactly these tensors. Quantized tensors also have scales.
 void require_tensors(const SafetensorsFile& file, std::span<const NamedShape> parameters);
 
 /// The name of a part of the adapter of a weight: "X.lora_A.weight" and "X.lora_B.weight" for "X.weight".

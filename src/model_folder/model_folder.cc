@@ -1,6 +1,7 @@
 #include "model_folder/model_folder.h"
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -35,61 +36,81 @@ std::span<T> elements(const TensorInfo& tensor, DType dtype) {
 }
 
 /// Owns the elements of a borrowed tensor.
-struct BorrowedInt8 {
+struct BorrowedWeight {
   std::shared_ptr<const SafetensorsFile> file;
-  Int8Matrix rounded;
-  std::vector<float> scales;
+  Int8Matrix rounded;  ///< not of elements that are used in the file
 };
 
-/// Sets a parameter to elements and scales in host memory, which `owner` keeps alive. They are used without a
-/// copy if the backend's memory is host memory.
-void set_int8(Parameter& parameter, const std::shared_ptr<Backend>& backend,
-              std::shared_ptr<BorrowedInt8> owner, std::span<const int8_t> data,
-              std::span<const float> scales) {
+/// Sets a parameter to elements and scales in host memory (View::scales), which `owner` keeps alive. They are
+/// used without a copy if the backend's memory is host memory.
+void set_quantized(Parameter& parameter, const std::shared_ptr<Backend>& backend,
+                   std::shared_ptr<BorrowedWeight> owner, std::span<const int8_t> data) {
   const int64_t rows = parameter.tensor.rows(), cols = parameter.tensor.cols();
+  const std::span<const float> scales = owner->rounded.scales;
   if (backend->is_host())
     return parameter.tensor.borrow(
-        {const_cast<int8_t*>(data.data()), DType::i8, rows, cols, cols, {scales.data(), rows}},
+        {const_cast<int8_t*>(data.data()), DType::i8, rows, cols, cols, {scales.data(), std::ssize(scales)}},
         std::move(owner));
   const auto memory = lasting_memory(backend);
-  const Tensor elements(memory, rows, cols, DType::i8), row_scales(memory, 1, rows, DType::f32);
+  const Tensor elements(memory, rows, cols, DType::i8), all_scales(memory, 1, std::ssize(scales), DType::f32);
   backend->upload(elements.view().data, std::as_bytes(data));
-  backend->upload(row_scales.view().data, std::as_bytes(scales));
-  const auto matrix = std::make_shared<const Tensor>(Tensor::of_int8(elements, row_scales));
+  backend->upload(all_scales.view().data, std::as_bytes(scales));
+  const auto matrix = std::make_shared<const Tensor>(Tensor::of_int8(elements, all_scales));
   parameter.tensor.borrow(matrix->view(), matrix);
 }
 
-/// Uses a matrix that is in int8 in the file.
-void map_int8(const std::shared_ptr<const SafetensorsFile>& file, Parameter& parameter,
-              const std::shared_ptr<Backend>& backend) {
-  const std::string name = scales_of(parameter.name);
-  auto owner = std::make_shared<BorrowedInt8>(BorrowedInt8{file, {}, values_of(*file, name)});
-  require(parameter.can_be_int8(), "{}: tensor '{}' is in int8, which is allowed only for matrices",
-          file->path(), parameter.name);
-  require(std::ssize(owner->scales) == parameter.tensor.rows() &&
-              std::all_of(owner->scales.begin(), owner->scales.end(), [](float scale) { return scale >= 0; }),
-          "{}: tensor '{}' must have one scale, at least 0, for each of the {} rows of '{}'", file->path(),
-          name, parameter.tensor.rows(), parameter.name);
-  const std::span<const float> scales = owner->scales;
-  set_int8(parameter, backend, std::move(owner), elements<int8_t>(file->at(parameter.name), DType::i8), scales);
+/// Uses a matrix that is in int8 or in 4 bits in the file.
+void map_quantized(const std::shared_ptr<const SafetensorsFile>& file, Parameter& parameter,
+                   const std::shared_ptr<Backend>& backend, WeightType type) {
+  const TensorInfo& tensor = file->at(parameter.name);
+  const bool four_bits = tensor.dtype == DType::u8;
+  const std::string name = scales_of(parameter.name), type_name = four_bits ? "4 bits" : "int8";
+  require(four_bits ? parameter.can_be_int4() : parameter.can_be_int8(),
+          "{}: tensor '{}' is in {}, which is allowed only for matrices{}", file->path(), parameter.name,
+          type_name, four_bits ? " of linear maps" : "");
+  const WeightType stored = four_bits ? WeightType::int4 : WeightType::int8,
+                   asked = parameter.can_be_int4() || type != WeightType::int4 ? type : WeightType::int8;
+  require(
+      asked == WeightType::stored || asked == stored || (asked == WeightType::int8 && !parameter.can_be_int4()),
+      "{}: tensor '{}' is in {}; use the model that it was made from", file->path(), parameter.name, type_name);
+  auto owner = std::make_shared<BorrowedWeight>(BorrowedWeight{file, {{}, values_of(*file, name)}});
+  const std::vector<float>& scales = owner->rounded.scales;
+  const int64_t rows = parameter.tensor.rows(), cols = parameter.tensor.cols();
+  if (!four_bits) {
+    require(std::ssize(scales) == rows && std::ranges::all_of(scales, [](float scale) { return scale >= 0; }),
+            "{}: tensor '{}' must have one scale, at least 0, for each of the {} rows of '{}'", file->path(),
+            name, rows, parameter.name);
+    return set_quantized(parameter, backend, owner, elements<int8_t>(tensor, DType::i8));
+  }
+  require(std::ssize(scales) == rows * ((cols + 31) / 32) * 2,
+          "{}: tensor '{}' must have a scale and an offset for each 32 columns of the {} rows of '{}'",
+          file->path(), name, rows, parameter.name);
+  owner->rounded.data = unpack_halves(elements<uint8_t>(tensor, DType::u8), cols);
+  const std::span<const int8_t> numbers = owner->rounded.data;
+  set_quantized(parameter, backend, std::move(owner), numbers);
 }
 
-/// Copies values into a parameter, quantized if `type` is int8 and the parameter can be quantized.
+/// Copies values into a parameter, quantized if `type` asks for it and the parameter can be quantized.
 void set_values(Parameter& parameter, const std::vector<float>& values, const std::shared_ptr<Backend>& backend,
                 WeightType type) {
-  if (type != WeightType::int8 || !parameter.can_be_int8()) return parameter.tensor.copy_from(*backend, values);
-  auto owner = std::make_shared<BorrowedInt8>();
-  owner->rounded = round_to_int8(values, parameter.tensor.cols());
-  const Int8Matrix& rounded = owner->rounded;
-  set_int8(parameter, backend, owner, rounded.data, rounded.scales);
+  const int64_t cols = parameter.tensor.cols();
+  if ((type != WeightType::int8 && type != WeightType::int4) || !parameter.can_be_int8())
+    return parameter.tensor.copy_from(*backend, values);
+  auto owner = std::make_shared<BorrowedWeight>();
+  owner->rounded = type == WeightType::int4 && parameter.can_be_int4() ? round_to_int4(values, cols)
+                                                                       : round_to_int8(values, cols);
+  const std::span<const int8_t> numbers = owner->rounded.data;
+  set_quantized(parameter, backend, std::move(owner), numbers);
 }
 
 void map_parameter(const std::shared_ptr<const SafetensorsFile>& file, Parameter& parameter,
                    const std::shared_ptr<Backend>& backend, WeightType type) {
   const TensorInfo& tensor = file->at(parameter.name);
-  if (tensor.dtype == DType::i8 && type != WeightType::fp32) return map_int8(file, parameter, backend);
+  if (is_quantized(tensor.dtype) && type != WeightType::fp32)
+    return map_quantized(file, parameter, backend, type);
   const auto values = elements<float>(tensor, parameter.tensor.dtype());
-  if (values.empty() || !backend->is_host() || (type == WeightType::int8 && parameter.can_be_int8()))
+  const bool quantize = (type == WeightType::int8 || type == WeightType::int4) && parameter.can_be_int8();
+  if (values.empty() || !backend->is_host() || quantize)
     return set_values(parameter, values_of(*file, parameter.name), backend, type);
   check_finite(*file, parameter.name, values);
   View view = parameter.tensor.view();
@@ -206,14 +227,9 @@ class PageRelease {
   size_t read_ = 0;
 };
 
-struct OpenedModel {
-  std::unique_ptr<Transformer> model;
-  FolderWeights weights;
-};
-
-OpenedModel open_model(const std::string& folder, std::shared_ptr<Backend> backend, DType dtype,
-                       WeightType type) {
-  FolderWeights weights(folder);
+std::unique_ptr<Transformer> open_model(const std::string& folder, std::shared_ptr<Backend> backend,
+                                        DType dtype, WeightType type, bool packed) {
+  const FolderWeights weights(folder);
   PageRelease release(weights);
   auto model = std::make_unique<Transformer>(weights.config(), std::move(backend), dtype, std::nullopt);
   std::vector<Parameter> stored = model->stored();
@@ -223,32 +239,31 @@ OpenedModel open_model(const std::string& folder, std::shared_ptr<Backend> backe
       map_parameter(file, parameter, model->backend(), type);
     else
       set_values(parameter, weights.values(parameter.name), model->backend(), type);
+    if (packed) pack(parameter, *model->backend());
+    const bool only_packed = packed && parameter.tensor.dtype() == DType::i8 && parameter.can_be_int4();
+    if (only_packed) parameter.tensor.release();
     release.add(parameter.tensor.size());
   }
-  if (type == WeightType::int8) weights.release_pages();  // the fp32 weights, which have been quantized
-  return {std::move(model), std::move(weights)};
+  if (packed || type == WeightType::int8 || type == WeightType::int4) weights.release_pages();
+  return model;
 }
 
 }  // namespace
 
 std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_ptr<Backend> backend,
                                         DType dtype, WeightType type) {
-  return open_model(folder, std::move(backend), dtype, type).model;
+  return open_model(folder, std::move(backend), dtype, type, /*packed=*/false);
 }
 
 std::unique_ptr<Transformer> load_packed_model(const std::string& folder, std::shared_ptr<Backend> backend,
                                                WeightType type) {
-  OpenedModel opened = open_model(folder, std::move(backend), DType::f32, type);
-  PageRelease release(opened.weights);
-  opened.model->pack([&](int64_t elements) { release.add(elements); });
-  opened.weights.release_pages();
-  return std::move(opened.model);
+  return open_model(folder, std::move(backend), DType::f32, type, /*packed=*/true);
 }
 
-bool holds_int8(const std::string& folder) {
+bool is_quantized_model(const std::string& folder) {
   const auto file = SafetensorsFile::open(weights_path(folder));
-  return std::any_of(file.names().begin(), file.names().end(),
-                     [&](const std::string& name) { return file.at(name).dtype == DType::i8; });
+  return std::ranges::any_of(file.names(),
+                             [&](const std::string& name) { return is_quantized(file.at(name).dtype); });
 }
 
 void verify_parameters(const std::string& path) { SafetensorsFile::open(path).verify(); }
@@ -270,6 +285,8 @@ void load_folder_weights(const std::string& folder, Transformer& model) {
 int64_t load_weights_of_same_shape(const std::string& folder, Transformer& model,
                                    const std::function<bool(const Parameter&)>& selects,
                                    std::vector<std::string>& not_loaded) {
+  require(!is_quantized_model(folder),
+          "{}: is quantized, which supports only decoding; use the model that it was made from", folder);
   const FolderWeights weights(folder);
   int64_t copied = 0;
   for (Parameter& parameter : model.stored()) {
@@ -285,13 +302,26 @@ int64_t load_weights_of_same_shape(const std::string& folder, Transformer& model
   return copied;
 }
 
+/// The bytes in bf16 of numbers that bf16 can represent.
+static std::vector<uint16_t> upper_halves(const std::vector<float>& values) {
+  std::vector<uint16_t> halves;
+  for (const float value : values)
+    halves.push_back(static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16));
+  return halves;
+}
+
 void write_parameters(const std::string& path, std::span<const Parameter> parameters, Backend& backend) {
   std::vector<TensorEntry> entries;
   for (const Parameter& parameter : parameters) {
     const View view = parameter.tensor.view();
-    const bool int8 = view.dtype == DType::i8;
-    entries.push_back({parameter.name, int8 ? DType::i8 : DType::f32, parameter.shape});
-    if (int8) entries.push_back({scales_of(parameter.name), DType::f32, {view.rows}});
+    const bool quantized = view.dtype == DType::i8, four_bits = quantized && view.bits() == 4;
+    const DType dtype = four_bits ? DType::u8 : quantized ? DType::i8 : DType::f32;
+    entries.push_back({parameter.name, dtype, shape_in_file(parameter.shape, dtype)});
+    if (four_bits)
+      entries.push_back(
+          {scales_of(parameter.name), DType::bf16, {view.rows, view.scales.size / view.rows / 2, 2}});
+    else if (quantized)
+      entries.push_back({scales_of(parameter.name), DType::f32, {view.rows}});
   }
   SafetensorsWriter file(path, entries);
   for (const Parameter& parameter : parameters) {
@@ -299,9 +329,16 @@ void write_parameters(const std::string& path, std::span<const Parameter> parame
     // Tensors are copied one at a time; a copy of all of them would double the memory.
     if (view.dtype != DType::i8) {
       file.add(parameter.tensor.to_floats(backend).data());
+      continue;
+    }
+    const std::vector<int8_t> numbers = parameter.tensor.to_host<int8_t>(backend);
+    const std::vector<float> scales = download(backend, view.scales);
+    if (view.bits() == 8) {
+      file.add(numbers.data());
+      file.add(scales.data());
     } else {
-      file.add(parameter.tensor.to_host<int8_t>(backend).data());
-      file.add(download(backend, view.scales).data());
+      file.add(pack_halves(numbers, view.cols).data());
+      file.add(upper_halves(scales).data());
     }
   }
   file.commit();

@@ -45,17 +45,18 @@ void require_base(const std::string& folder, const std::string& expected);
 
 /// Opens a model folder for decoding and scoring. Weights whose type and alignment allow it are used directly
 /// in the mapped file, so they must not be modified. Throws an input error that names the tensor if one is
-/// missing, extra, of the wrong shape or not finite, or if fp32 is requested of a model in int8.
+/// missing, extra, of the wrong shape or not finite, or if another type is requested of a
+/// quantized model.
 std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_ptr<Backend> backend,
                                         DType dtype = DType::f32, WeightType type = WeightType::stored);
 
-/// Loads a model in fp32, as `load_model`, and packs it (`Transformer::pack`). Only those pages of the mapped
-/// file stay in memory that are read again, such as embeddings.
+/// Loads a model in fp32, as `load_model`, and packs its weights. Only those pages of the mapped file and those
+/// quantized weights stay in memory that are read again, such as embeddings.
 std::unique_ptr<Transformer> load_packed_model(const std::string& folder, std::shared_ptr<Backend> backend,
                                                WeightType type);
 
-/// Whether a model folder has weights in int8.
-bool holds_int8(const std::string& folder);
+/// Whether a model folder has weights in int8 or int4.
+bool is_quantized_model(const std::string& folder);
 
 /// Throws an input error if a file of tensors is missing or damaged.
 void verify_parameters(const std::string& path);

@@ -34,9 +34,9 @@ inline Tensor adapter_gradient(const Context& context, const Tensor& grad_y, con
 /// y = x weight^T, then `epilogue`.
 inline void multiply_weight(const Context& context, const Tensor& y, const Tensor& x, const Tensor& weight,
                             const Epilogue& epilogue, const Adapter& adapter = {}) {
-  kernel::Matmul product{
-      .result = y.view(), .a = x.view(), .b = weight.view(), .transpose_b = true, .epilogue = epilogue};
+  kernel::Matmul product{.result = y.view(), .a = x.view(), .transpose_b = true, .epilogue = epilogue};
   if (!context.recording()) product.packed_b = weight.packed();
+  if (!product.packed_b) product.b = weight.view();
   if (adapter) {
     const Tensor inner = adapter_input(context, x, adapter);
     context.backend().run(

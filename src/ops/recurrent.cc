@@ -26,7 +26,7 @@ class StepWeight {
   void multiply(const View& a, const View& result, bool accumulate, const View& bias = {}) const {
     context_.backend().run(kernel::Matmul{.result = result,
                                           .a = a,
-                                          .b = weight_.view(),
+                                          .b = packed_ ? View{} : weight_.view(),
                                           .transpose_b = transposed_,
                                           .accumulate = accumulate,
                                           .packed_b = packed_,

@@ -19,13 +19,17 @@ void require_copyable(const Tensor& tensor) {
           name_of(tensor.dtype()));
 }
 
-/// Multiplies int8 elements, in rows of `cols`, by the scales of their rows.
-std::vector<float> scaled(const std::vector<int8_t>& elements, const std::vector<float>& scales) {
-  const size_t cols = scales.empty() ? 0 : elements.size() / scales.size();
+/// The values of int8 elements, in rows of `cols`, with their scales (View::scales).
+std::vector<float> scaled(const View& view, const std::vector<int8_t>& elements,
+                          const std::vector<float>& scales) {
+  const auto cols = static_cast<size_t>(view.cols), groups = (cols + 31) / 32;
   std::vector<float> values;
   values.reserve(elements.size());
-  for (size_t i = 0; i < elements.size(); ++i)
-    values.push_back(static_cast<float>(elements[i]) * scales[i / cols]);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const auto number = static_cast<float>(elements[i]);
+    const size_t group = 2 * (i / cols * groups + i % cols / 32);
+    values.push_back(view.bits() == 8 ? number * scales[i / cols] : number * scales[group] + scales[group + 1]);
+  }
   return values;
 }
 
@@ -76,8 +80,15 @@ Tensor Tensor::take() const {
   return taken;
 }
 
+void Tensor::release() {
+  View elements = view();
+  elements.data = nullptr, elements.scales = {};
+  borrow(elements, nullptr);
+  state_->taken = true;
+}
+
 void Tensor::throw_taken() {
-  throw_input_error("an op reads a tensor whose elements an earlier op has overwritten");
+  throw_input_error("an op reads a tensor whose elements an earlier op has overwritten, or that was released");
 }
 
 void Tensor::borrow(View elements, std::shared_ptr<const void> owner) {
@@ -121,7 +132,7 @@ template std::vector<int8_t> Tensor::to_host(Backend&) const;
 
 std::vector<float> Tensor::to_floats(Backend& backend) const {
   if (dtype() == DType::f64) return convert<float>(to_doubles(backend));
-  if (dtype() == DType::i8) return scaled(to_host<int8_t>(backend), download(backend, view().scales));
+  if (dtype() == DType::i8) return scaled(view(), to_host<int8_t>(backend), download(backend, view().scales));
   require_copyable(*this);
   return to_host<float>(backend);
 }

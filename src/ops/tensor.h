@@ -42,7 +42,7 @@ class Tensor {
 
   /// Uploads ids as [1, n] i32; returns an empty tensor if there are no ids.
   static Tensor of_ids(Backend& backend, const std::shared_ptr<Memory>& memory, std::span<const int32_t> ids);
-  /// Creates an int8 matrix from its elements and its scales, [1, rows].
+  /// Creates an int8 matrix from its elements and its scales, [1, rows] or [rows, 2 * groups] (View::scales).
   static Tensor of_int8(const Tensor& elements, const Tensor& scales);
   /// Creates a tensor over existing elements, which `owner` keeps alive.
   static Tensor of(View elements, std::shared_ptr<const void> owner);
@@ -61,6 +61,10 @@ class Tensor {
   /// Replaces the elements by `elements`, in the backend's memory, which `owner` keeps alive. All copies of the
   /// tensor see the new elements. They must not be written.
   void borrow(View elements, std::shared_ptr<const void> owner);
+
+  /// Frees the elements of a weight that is read in its packed layout alone. Reading them is an error from then
+  /// on.
+  void release();
 
   /// The packed layout of this weight, or null if it was not packed (`Backend::pack`, as the transposed right
   /// side).

@@ -28,7 +28,8 @@ struct RuntimeOptions {
 /// The options that users may set.
 inline void visit(OptionVisitor& v, RuntimeOptions& o) {
   v.field("precision", o.weights,
-          "type of matrix products: fp32, or int8, which takes less time and memory [as the model is stored]");
+          "type of the weights of products: fp32; int8, which takes less time and memory; or int4, which takes "
+          "less still and is less exact [as the model is stored]");
   v.field("threads", o.threads, "number of threads; 0: all that are available", between(0, 1024));
   v.field("ensemble", o.ensemble,
           "folders of other models with the same tokenizers, whose predictions are averaged with those of this "

@@ -66,7 +66,7 @@ inline void visit(OptionVisitor& v, ServeConfig& o) {
       "no API key");
   v.field("threads", o.threads, "threads that decode, for each model; 0: one for each processor core",
           between(0, 4096));
-  v.field("precision", o.precision, "type of the weights: stored, fp32 or int8");
+  v.field("precision", o.precision, "type of the weights: stored, fp32, int8 or int4");
   v.field(
       "alignment_layer", o.alignment_layer,
       "decoder layer of word alignments, by which tags are placed, from 0, or from the last with -1, -2, ...; "

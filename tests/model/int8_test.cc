@@ -1,4 +1,4 @@
-// Models in int8: what is rounded, how it is stored, what is refused.
+// Models in int8 and in 4 bits: what is rounded, how it is stored, what is refused.
 #include "model/int8.h"
 
 #include <gtest/gtest.h>
@@ -39,11 +39,70 @@ TEST(RoundToInt8, RowsOfTinyNumbersAreZero) {
   EXPECT_EQ(matrix.scales, (std::vector<float>{0, 0, 1e-30f / 127}));
 }
 
-class Int8Model : public testing::Test {
+float value_of(const Int8Matrix& matrix, size_t i, size_t cols) {
+  const size_t group = i / cols * ((cols + 31) / 32) + i % cols / 32;
+  return static_cast<float>(matrix.data[i]) * matrix.scales[2 * group] + matrix.scales[2 * group + 1];
+}
+
+/// Groups of GGUF's Q4_1 and Q4_0: 16 numbers from a minimum, and around zero, of which only one end is used.
+TEST(RoundToInt4, GroupsOfSixteenNumbersStayWhatTheyAre) {
+  std::vector<float> values;
+  for (int i = 0; i < 32; ++i) values.push_back(-0.625f + 0.125f * static_cast<float>(i * 7 % 16));
+  for (int i = 0; i < 32; ++i) values.push_back(0.25f * static_cast<float>(i * 5 % 11 - 8));
+  for (int i = 0; i < 32; ++i) values.push_back(-0.25f * static_cast<float>(i * 5 % 11 - 8));
+  const Int8Matrix matrix = round_to_int4(values, 96);
+  ASSERT_EQ(matrix.scales.size(), 6u);
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(value_of(matrix, i, 96), values[i], 1e-6) << i;
+}
+
+TEST(RoundToInt4, NoValueIsFartherThanAStepAndNumbersAreFourBits) {
+  std::vector<float> values;
+  for (int i = 0; i < 5 * 45; ++i)
+    values.push_back(std::sin(static_cast<float>(i * i)) * std::exp2f(static_cast<float>(i / 45)));
+  const Int8Matrix matrix = round_to_int4(values, 45);  // a group of 32 and one of 13 in each row
+  ASSERT_EQ(matrix.scales.size(), 5u * 2 * 2);
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_GE(matrix.data[i], 0);
+    EXPECT_LE(matrix.data[i], 15);
+    const float step = matrix.scales[2 * (i / 45 * 2 + i % 45 / 32)];
+    EXPECT_NEAR(value_of(matrix, i, 45), values[i], 2.5 * static_cast<double>(step)) << i;
+    EXPECT_LT(step, 2.5 * std::exp2f(static_cast<float>(i / 45)) / 15);
+  }
+}
+
+TEST(RoundToInt4, ExtremesStayFinite) {
+  const float huge = std::numeric_limits<float>::max();
+  for (const std::vector<float>& values : std::vector<std::vector<float>>{{huge, -huge, 0},
+                                                                          {huge, huge, huge},
+                                                                          {1e30f, -1e30f, 0},
+                                                                          {1e-45f, -1e-45f, 0},
+                                                                          {3e-38f, 0, -1e-38f},
+                                                                          {0, 0, 0},
+                                                                          {5, 5, 5}}) {
+    const Int8Matrix matrix = round_to_int4(values, 3);
+    const double largest = std::max(std::abs(values[0]), std::abs(values[1]));
+    for (const float scale : matrix.scales) EXPECT_TRUE(std::isfinite(scale));
+    for (size_t i = 0; i < 3; ++i) {
+      const double value = double{matrix.scales[0]} * matrix.data[i] + double{matrix.scales[1]};
+      EXPECT_NEAR(value, values[i], largest / 15 + 1e-36) << values[0];
+    }
+  }
+}
+
+TEST(PackHalves, RowsBeginWithNewBytes) {
+  const std::vector<int8_t> numbers{1, 2, 3, 4, 5, 15};
+  EXPECT_EQ(pack_halves(numbers, 3), (std::vector<uint8_t>{0x21, 0x03, 0x54, 0x0F}));
+  EXPECT_EQ(unpack_halves(pack_halves(numbers, 3), 3), numbers);
+  EXPECT_EQ(pack_halves(numbers, 2), (std::vector<uint8_t>{0x21, 0x43, 0xF5}));
+  EXPECT_EQ(unpack_halves(pack_halves(numbers, 2), 2), numbers);
+}
+
+/// A model, and what `quantize_model` makes of it.
+class QuantizedModel : public testing::Test {
  protected:
-  Int8Model() {
+  explicit QuantizedModel(WeightType type) {
     ModelConfig config;
-    config.d_model = 32, config.d_ff = 48, config.heads = 2;
+    config.d_model = 32, config.d_ff = 45, config.heads = 2;
     config.encoder_layers = 1, config.decoder_layers = 2;
     config.source_vocab = config.target_vocab = 40;
     config.positions = Positions::learned;
@@ -51,7 +110,7 @@ class Int8Model : public testing::Test {
     std::filesystem::create_directory(folder_ / "full");
     save_model(Transformer(config, backend_, DType::f32, 3), folder_ / "full");
     write_file_atomically(folder_ / "full/tokenizer.vocab", "a");
-    quantize_model(folder_ / "full", path_);
+    quantize_model(folder_ / "full", path_, type);
   }
 
   std::unique_ptr<Transformer> load(WeightType type = WeightType::stored) {
@@ -77,8 +136,26 @@ class Int8Model : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  const std::string path_ = folder_ / "int8";
+  const std::string path_ = folder_ / "quantized";
   std::shared_ptr<Backend> backend_ = make_backend();
+};
+
+/// The error of a model in comparison with another one: the root of the mean square, relative to the other's.
+double relative_error(const std::vector<float>& actual, const std::vector<float>& expected) {
+  double error = 0, size = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    error += std::pow(expected[i] - actual[i], 2);
+    size += std::pow(expected[i], 2);
+  }
+  return std::sqrt(error / size);
+}
+
+struct Int8Model : QuantizedModel {
+  Int8Model() : QuantizedModel(WeightType::int8) {}
+};
+
+struct Int4Model : QuantizedModel {
+  Int4Model() : QuantizedModel(WeightType::int4) {}
 };
 
 TEST_F(Int8Model, HoldsMatricesInInt8AndTheRestAsItWas) {
@@ -94,13 +171,8 @@ TEST_F(Int8Model, HoldsMatricesInInt8AndTheRestAsItWas) {
 }
 
 TEST_F(Int8Model, IsCloseToTheModelItIsMadeFrom) {
-  const auto full = logits(*load_model(folder_ / "full", backend_)), small = logits(*load());
-  double error = 0, size = 0;
-  for (size_t i = 0; i < full.size(); ++i) {
-    error += (full[i] - small[i]) * (full[i] - small[i]);
-    size += full[i] * full[i];
-  }
-  EXPECT_LT(error, 0.02 * 0.02 * size);
+  const double error = relative_error(logits(*load()), logits(*load_model(folder_ / "full", backend_)));
+  EXPECT_LT(error, 0.02);
   EXPECT_GT(error, 0);
 }
 
@@ -151,6 +223,103 @@ TEST_F(Int8Model, OfTooFewScales) {
                    if (tensor.name == "shared.weight.scales") tensor.shape = {39};
                }),
                "must have one scale, at least 0, for each of the 40 rows");
+}
+
+TEST_F(Int4Model, HoldsLinearMapsInFourBitsAndEmbeddingsInInt8) {
+  const SafetensorsFile file = SafetensorsFile::open(path_ + "/model.safetensors");
+  EXPECT_EQ(file.at("shared.weight").dtype, DType::i8);
+  EXPECT_EQ(file.at("decoder.layers.1.fc2.weight").dtype, DType::u8);
+  EXPECT_EQ(file.at("decoder.layers.1.fc2.weight").shape, (std::vector<int64_t>{32, 23}));
+  EXPECT_EQ(file.at("decoder.layers.1.fc2.weight.scales").dtype, DType::bf16);
+  EXPECT_EQ(file.at("decoder.layers.1.fc2.weight.scales").shape, (std::vector<int64_t>{32, 2, 2}));
+  EXPECT_EQ(file.at("decoder.layers.1.fc2.bias").dtype, DType::f32);
+}
+
+TEST_F(Int4Model, IsCloseToTheModelItIsMadeFrom) {
+  const double error = relative_error(logits(*load()), logits(*load_model(folder_ / "full", backend_)));
+  EXPECT_LT(error, 0.15);
+  EXPECT_GT(error, 0.02);  // more than in int8
+}
+
+TEST_F(Int4Model, RoundedWhileReadItIsTheSame) {
+  EXPECT_EQ(logits(*load_model(folder_ / "full", backend_, DType::f32, WeightType::int4)), logits(*load()));
+  EXPECT_EQ(logits(*load(WeightType::int4)), logits(*load()));
+}
+
+TEST_F(Int4Model, TheReferenceComputesTheSame) {
+  const auto expected = logits(*load());
+  backend_ = make_backend({.device = "reference"});
+  EXPECT_LT(relative_error(logits(*load()), expected), 1e-2);  // roundings may tip over
+}
+
+TEST_F(Int4Model, TheElementsGivenUpAfterPackingAreNotMissed) {
+  const auto expected = logits(*load());
+  for (const WeightType type : {WeightType::stored, WeightType::int4}) {
+    const auto model = load_packed_model(type == WeightType::stored ? path_ : folder_ / "full", backend_, type);
+    Batch batch;
+    batch.source.add(std::vector<int32_t>{5, 6, 7, 2});
+    batch.target.add(std::vector<int32_t>{1, 9, 30});
+    Context context(backend_, std::make_shared<Arena>(backend_));
+    EXPECT_EQ(ops::logits(context, model->states(batch, context), model->output()).to_floats(*backend_),
+              expected);
+    int released = 0;
+    for (const Parameter& parameter : model->stored())
+      if (parameter.can_be_int4()) {
+        expect_holds(error_message([&] { parameter.tensor.view(); }), "or that was released");
+        ++released;
+      }
+    EXPECT_GT(released, 10);
+  }
+}
+
+TEST_F(Int4Model, IsForDecodingAlone) {
+  expect_holds(error_message([&] { load(WeightType::fp32); }), "supports only decoding");
+  expect_holds(error_message([&] { load(WeightType::int8); }),
+               "is in 4 bits; use the model that it was made from");
+  expect_holds(error_message([&] { average_models({path_}, folder_ / "mean"); }), "supports only decoding");
+  expect_holds(error_message([&] { quantize_model(path_, folder_ / "again"); }), "is already quantized");
+  const auto model = load_model(folder_ / "full", backend_);
+  expect_holds(error_message([&] { load_folder_weights(path_, *model); }), "supports only decoding");
+  std::vector<std::string> not_loaded;
+  expect_holds(error_message([&] {
+                 load_weights_of_same_shape(
+                     path_, *model, [](const Parameter&) { return true; }, not_loaded);
+               }),
+               "supports only decoding");
+}
+
+TEST_F(Int8Model, IsNotReadAsInt4) {
+  expect_holds(error_message([&] { load(WeightType::int4); }),
+               "is in int8; use the model that it was made from");
+}
+
+TEST_F(Int4Model, ScalesMustBelongToIt) {
+  const auto message_with = [&](std::vector<int64_t> shape, const std::vector<uint16_t>& values) {
+    return message_after([&](auto& tensors) {
+      for (NamedTensor& tensor : tensors)
+        if (tensor.name == "decoder.layers.1.fc2.weight.scales")
+          tensor.shape = shape, tensor.data = values.data();
+    });
+  };
+  const std::vector<uint16_t> numbers(128, 0x3C00), infinite(128, 0x7F80);
+  expect_holds(message_with({32, 2}, numbers),
+               "must have a scale and an offset for each 32 columns of the 32 rows");
+  expect_holds(message_with({32, 2, 2}, infinite), "has the value inf");
+  expect_holds(message_after([](auto& tensors) {
+                 for (NamedTensor& tensor : tensors)
+                   if (tensor.name == "decoder.layers.1.fc2.weight") tensor.shape = {32, 22};
+               }),
+               "needs [32, 23]");
+}
+
+TEST_F(Int4Model, EmbeddingsInFourBitsAreRefused) {
+  static const std::vector<uint8_t> bytes(40 * 16);
+  expect_holds(message_after([](auto& tensors) {
+                 for (NamedTensor& tensor : tensors)
+                   if (tensor.name == "shared.weight")
+                     tensor.shape = {40, 16}, tensor.dtype = DType::u8, tensor.data = bytes.data();
+               }),
+               "which is allowed only for matrices of linear maps");
 }
 
 }  // namespace

@@ -29,8 +29,25 @@ TEST_F(Quantize, WhatItMakesIsForDecodingAlone) {
   ASSERT_EQ(sixfold("quantize " + model_ + " --output " + out_).status, 0);
   expect_error(sixfold("average " + out_ + " --out " + folder_ / "mean"), "supports only decoding");
   expect_error(sixfold("translate --precision fp32 " + out_), "supports only decoding");
-  expect_error(sixfold("quantize " + out_ + " --output " + folder_ / "again"), "is already in int8");
-  expect_error(sixfold("translate --precision int4 " + out_), "int8");
+  expect_error(sixfold("quantize " + out_ + " --output " + folder_ / "again"), "is already quantized");
+  expect_error(sixfold("translate --precision int4 " + out_),
+               "is in int8; use the model that it was made from");
+}
+
+TEST_F(Quantize, MakesAModelOfFourBits) {
+  const Outcome outcome = sixfold("quantize --precision int4 " + model_ + " --output " + out_);
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(outcome.text, out_ + ": " + model_ + " in int4\n");
+  const Outcome info = sixfold("info " + out_);
+  EXPECT_NE(info.text.find("4 bits"), std::string::npos) << info.text;
+  EXPECT_NE(info.text.find("weights quantized to int4"), std::string::npos) << info.text;
+  const Outcome stored = shell("echo a b c | " SIXFOLD_BINARY " translate " + out_);
+  EXPECT_EQ(stored.status, 0) << stored.text;
+  EXPECT_EQ(stored.text, shell("echo a b c | " SIXFOLD_BINARY " translate --precision int4 " + model_).text);
+  expect_error(sixfold("translate --precision int8 " + out_),
+               "is in 4 bits; use the model that it was made from");
+  expect_error(sixfold("translate --precision fp32 " + out_), "supports only decoding");
+  expect_error(sixfold("quantize --precision fp32 " + model_ + " --output " + out_), "int8, int4");
 }
 
 TEST_F(Quantize, ReplacesAModelButNoOtherFolder) {

@@ -22,36 +22,65 @@ T finish(const Epilogue& epilogue, T sum, int64_t row, int64_t column) {
   return sum;
 }
 
-/// Quantizes a row to int8: writes its elements, divided by the scale and rounded, to `rounded` and returns the
-/// scale. 256 values are distributed evenly over the range of the row, which includes zero. If the step between
-/// two values would not be a normal number, the range is taken to be zero.
+/// Values in int8: x is about scale * rounded.
 template <class T>
-T round_row(const T* x, int64_t k, std::vector<int>& rounded) {
+struct Rounded {
+  T scale;
+  std::vector<int> values;
+};
+
+/// Rounds a group of values to int8. 256 values are distributed evenly over the range of the group, which
+/// includes zero; or, if `symmetric` is set, 255 values around zero. If the step between two values would not
+/// be a normal number, the range is taken to be zero.
+template <class T>
+Rounded<T> round_group(const T* x, int64_t count, bool symmetric) {
+  Rounded<T> rounded{0, std::vector<int>(static_cast<size_t>(count))};
   T low = 0, high = 0;
-  for (int64_t i = 0; i < k; ++i) {
-    if (!std::isfinite(x[i])) return x[i] - x[i];
+  for (int64_t i = 0; i < count; ++i) {
+    if (!std::isfinite(x[i])) return {std::numeric_limits<T>::quiet_NaN(), rounded.values};
     low = std::min(low, x[i]);
     high = std::max(high, x[i]);
   }
-  const T range = high - low, smallest = 256 * std::numeric_limits<T>::min();
-  const T steps = range >= smallest ? 255 / range : 0;
+  if (symmetric) high = std::max(high, -low), low = -high;
+  const T range = high - low, smallest = 256 * std::numeric_limits<T>::min(),
+          count_of_steps = symmetric ? 254 : 255;
+  if (range < smallest) return rounded;
+  const T steps = count_of_steps / range;
   const int lowest = static_cast<int>(std::nearbyint(low * steps));
-  for (int64_t i = 0; i < k; ++i)
-    rounded[static_cast<size_t>(i)] = std::min(static_cast<int>(std::nearbyint(x[i] * steps)), lowest + 255);
-  return range / 255;
+  for (int64_t i = 0; i < count; ++i)
+    rounded.values[static_cast<size_t>(i)] =
+        std::min(static_cast<int>(std::nearbyint(x[i] * steps)), lowest + static_cast<int>(count_of_steps));
+  rounded.scale = range / count_of_steps;
+  return rounded;
 }
 
-/// m.result = rows of m.a in int8 times rows of b. Sums are exact; only the scaling rounds.
+/// m.result = rows of m.a in int8 times rows of b, of 8 or 4 bits. Sums over a group are exact.
 void multiply_int8(const kernel::Matmul& m, const View& b) {
+  const int64_t size = b.bits() == 8 ? 128 : 32, groups = (b.cols + size - 1) / size;
   with_type(m.result.dtype, [&]<class T>(T) {
-    std::vector<int> x(static_cast<size_t>(b.cols));
     for (int64_t row = 0; row < m.result.rows; ++row) {
-      const T scale = round_row(m.a.row<T>(row), b.cols, x);
+      std::vector<Rounded<T>> x;
+      for (int64_t begin = 0; begin < b.cols; begin += size)
+        x.push_back(round_group(m.a.row<T>(row) + begin, std::min(size, b.cols - begin), b.bits() == 4));
       for (int64_t column = 0; column < m.result.cols; ++column) {
-        int64_t sum = 0;
-        for (int64_t k = 0; k < b.cols; ++k) sum += x[static_cast<size_t>(k)] * b.row<int8_t>(column)[k];
-        m.result.row<T>(row)[column] = finish(
-            m.epilogue, static_cast<T>(sum) * (scale * static_cast<T>(b.scales.data[column])), row, column);
+        T total = 0;
+        for (int64_t g = 0; g < groups; ++g) {
+          const Rounded<T>& group = x[static_cast<size_t>(g)];
+          int64_t sum = 0, sum_of_x = 0;
+          for (size_t i = 0; i < group.values.size(); ++i) {
+            sum += group.values[i] * b.row<int8_t>(column)[g * size + static_cast<int64_t>(i)];
+            sum_of_x += group.values[i];
+          }
+          if (b.bits() == 8) {
+            total += group.scale * static_cast<T>(sum);
+          } else {
+            const float* both = b.scales.data + 2 * (column * groups + g);
+            total += group.scale * (static_cast<T>(both[0]) * static_cast<T>(sum) +
+                                    static_cast<T>(both[1]) * static_cast<T>(sum_of_x));
+          }
+        }
+        const T scale = b.bits() == 8 ? static_cast<T>(b.scales.data[column]) : 1;
+        m.result.row<T>(row)[column] = finish(m.epilogue, total * scale, row, column);
       }
     }
   });

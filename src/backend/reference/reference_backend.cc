@@ -13,8 +13,8 @@ ReferenceWeight::ReferenceWeight(View b, void* memory) : PackedWeight(b.dtype) {
     std::copy_n(static_cast<const std::byte*>(b.slice_rows(r, 1).data), b.slice_rows(r, 1).extent(),
                 static_cast<std::byte*>(view.slice_rows(r, 1).data));
   if (!b.scales) return;
-  scales_.assign(b.scales.data, b.scales.data + b.rows);
-  view.scales = {scales_.data(), b.rows};
+  scales_.assign(b.scales.data, b.scales.data + b.scales.size);
+  view.scales = {scales_.data(), b.scales.size};
 }
 
 void ReferenceBackend::run(KernelCall call) {

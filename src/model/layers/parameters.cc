@@ -51,6 +51,11 @@ struct ParameterBuilder::Created {
   std::set<std::string> maps;  ///< the names of linear maps that can have adapters
 };
 
+void pack(Parameter& parameter, Backend& backend) {
+  if (parameter.in_products())
+    parameter.tensor.set_packed(backend.pack(parameter.tensor.view(), /*transpose_b=*/true));
+}
+
 ParameterBuilder::ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed,
                                    AdapterConfig adapters)
     : created_(

@@ -48,7 +48,12 @@ struct Parameter {
   bool in_products() const { return use == ParameterUse::product || use == ParameterUse::lookup_and_product; }
   /// Whether it can be quantized to int8, with a scale for each row.
   bool can_be_int8() const { return use != ParameterUse::elementwise; }
+  /// Whether it can be quantized to 4 bits: only products read it.
+  bool can_be_int4() const { return use == ParameterUse::product && part != ModelPart::embeddings; }
 };
+
+/// Packs a weight that products read (`Backend::pack`); does nothing for others.
+void pack(Parameter& parameter, Backend& backend);
 
 /// The initial value of a weight.
 enum class Initial {

@@ -1,8 +1,9 @@
-// MatmulPrecision in int8: exact sums on every instruction set, of any shape.
+// Products with weights of 8 and 4 bits: exact sums of groups on every instruction set, of any shape.
 #include "backend/cpu/int8.h"
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -14,17 +15,28 @@ namespace {
 
 using Floats = Matrix<float>;
 
-/// A weight [n, k] of random int8 with random scales; among them -127 and 127, where sums saturate soonest.
+/// A weight [n, k] of random numbers with random scales. In int8 -127 and 127 are among them, where sums
+/// saturate soonest; of 4 bits 0 and 15.
 struct Weight {
-  Weight(int64_t n, int64_t k, uint64_t seed) : rows(n), cols(k) {
-    Floats drawn = Floats::normal(n, k, seed), sizes = Floats::normal(1, n, seed + 1);
+  Weight(int64_t n, int64_t k, uint64_t seed, int bits = 8) : rows(n), cols(k) {
+    Floats drawn = Floats::normal(n, k, seed);
+    const int64_t groups = (k + 31) / 32;
+    Floats sizes = Floats::normal(n, bits == 8 ? 1 : 2 * groups, seed + 1);
     for (int64_t r = 0; r < n; ++r) {
       for (int64_t c = 0; c < k; ++c)
-        data.push_back(static_cast<int8_t>(std::clamp(std::round(drawn.at(r, c) * 90), -127.0f, 127.0f)));
-      scales.push_back(std::abs(sizes.at(0, r)) * 0.01f);
+        data.push_back(static_cast<int8_t>(bits == 8
+                                               ? std::clamp(std::round(drawn.at(r, c) * 90), -127.0f, 127.0f)
+                                               : std::clamp(std::round(drawn.at(r, c) * 5 + 8), 0.0f, 15.0f)));
+      for (int64_t c = 0; c < sizes.view().cols; ++c) {
+        const float scale = std::abs(sizes.at(r, c)) * 0.01f;
+        scales.push_back(bits == 8 ? scale : upper_half(c % 2 ? -8 * scale : scale));
+      }
     }
   }
-  View view() { return {data.data(), DType::i8, rows, cols, cols, {scales.data(), rows}}; }
+  static float upper_half(float value) {
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(value) & 0xFFFF0000u);
+  }
+  View view() { return {data.data(), DType::i8, rows, cols, cols, {scales.data(), std::ssize(scales)}}; }
 
   int64_t rows, cols;
   std::vector<int8_t> data;
@@ -38,6 +50,13 @@ struct Int8Case {
 const std::vector<Int8Case> cases{{1, 1, 1},    {1, 32, 256}, {3, 33, 5},    {12, 64, 64},
                                   {13, 31, 67}, {30, 97, 30}, {5, 16, 1023}, {25, 130, 256}};
 
+std::vector<std::pair<Int8Case, int>> cases_of_both_widths() {
+  std::vector<std::pair<Int8Case, int>> all;
+  for (const Int8Case& c : cases)
+    for (const int bits : {8, 4}) all.emplace_back(c, bits);
+  return all;
+}
+
 kernel::Matmul product(Floats& result, Floats& x, const PackedWeight& weight) {
   return {.result = result.view(), .a = x.view(), .transpose_b = true, .packed_b = &weight};
 }
@@ -48,14 +67,15 @@ void for_kernels(const Check& check) {
   for (const int64_t target : InstructionSet::all()) {
     const InstructionSet set(target);
     check(int8_pairs_kernel(), std::string("pairs on ") + hwy::TargetName(target));
-    if (int8_vnni_kernel().tile) check(int8_vnni_kernel(), std::string("VNNI on ") + hwy::TargetName(target));
+    if (int8_vnni_kernel().eight_bits)
+      check(int8_vnni_kernel(), std::string("VNNI on ") + hwy::TargetName(target));
   }
 }
 
 TEST(CpuInt8, EveryKernelAgreesWithTheReference) {
   const auto reference = make_backend({.device = "reference"});
-  for (const Int8Case& c : cases) {
-    Weight weight(c.n, c.k, 1);
+  for (const auto& [c, bits] : cases_of_both_widths()) {
+    Weight weight(c.n, c.k, 1, bits);
     Floats x = Floats::normal(c.m, c.k, 7);
     Floats bias = Floats::normal(1, c.n, 8);
     for (const bool finished : {false, true}) {
@@ -68,7 +88,7 @@ TEST(CpuInt8, EveryKernelAgreesWithTheReference) {
       for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
         Floats actual(c.m, c.n);
         make_backend({.threads = 2})->run(with_epilogue(product(actual, x, *pack_int8(weight.view(), kernel))));
-        SCOPED_TRACE(name);
+        SCOPED_TRACE(name + ", bits: " + std::to_string(bits));
         expect_close(actual, expected, 1e-4);
       });
     }
@@ -93,8 +113,29 @@ TEST(CpuInt8, SumsAreExact) {
   });
 }
 
-TEST(CpuInt8, ARowsBitsAreItsOwn) {
-  Weight weight(70, 100, 3);
+/// The largest sums of a group in 4 bits, and an offset for each group.
+TEST(CpuInt8, SumsOfFourBitsAreExact) {
+  const int64_t k = 4096;
+  Weight weight(40, k, 1, 4);
+  std::fill(weight.data.begin(), weight.data.end(), int8_t{15});
+  for (size_t i = 0; i < weight.scales.size(); ++i) weight.scales[i] = i % 2 ? -8.0f : 1.0f;
+  Floats x(2, k);
+  for (int64_t i = 0; i < k; ++i) x.at(0, i) = -127, x.at(1, i) = i % 2 ? 127.0f : -127.0f;  // scales of 1
+  for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
+    Floats result(2, 40);
+    make_backend()->run(product(result, x, *pack_int8(weight.view(), kernel)));
+    for (int64_t j = 0; j < 40; ++j) {
+      EXPECT_EQ(result.at(0, j), 7.0f * -127 * k) << name;
+      EXPECT_EQ(result.at(1, j), 0) << name;
+    }
+  });
+}
+
+class RowsOfBits : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Bits, RowsOfBits, testing::Values(8, 4), testing::PrintToStringParamName());
+
+TEST_P(RowsOfBits, ARowsBitsAreItsOwn) {
+  Weight weight(70, 100, 3, GetParam());
   Floats x = Floats::normal(29, 100, 4);
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
     const auto packed = pack_int8(weight.view(), kernel);
@@ -109,8 +150,8 @@ TEST(CpuInt8, ARowsBitsAreItsOwn) {
   });
 }
 
-TEST(CpuInt8, ZerosStayZerosAndWhatIsNoNumberStaysNone) {
-  Weight weight(33, 10, 5);
+TEST_P(RowsOfBits, ZerosStayZerosAndWhatIsNoNumberStaysNone) {
+  Weight weight(33, 10, 5, GetParam());
   Floats x(3, 10);
   x.at(1, 3) = std::numeric_limits<float>::quiet_NaN();
   x.at(2, 9) = std::numeric_limits<float>::infinity();
