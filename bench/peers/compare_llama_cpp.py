@@ -5,9 +5,11 @@ llama.cpp uses the file as it is; Sixfold imports it and quantizes the model to 
 each the most probable one, with the same number of threads. The speed is that of the generation alone: from the time of Sixfold's program
 that of another is subtracted that generates one token of each text, and llama.cpp is warmed up. Guesses from repetitions
 (--draft-tokens) are off. The table has medians; a ratio is the median of the rounds' ratios. Run it in the environment of the other
-programs (README.md), where llama-cpp-python should be built for this processor.
+programs (README.md), where llama-cpp-python should be built for this processor. Other files of the same model, such as one of Q8_0, are for
+llama.cpp alone.
 
-    python compare_llama_cpp.py MODEL.gguf [--streams 1] [--tokens 128] [--threads 2] [--rounds 5] [--sixfold PROGRAM]
+    python compare_llama_cpp.py MODEL.gguf [OTHER.gguf ...] [--streams 1] [--tokens 128] [--threads 2] [--rounds 5] [--plain-weights]
+                                [--sixfold PROGRAM]
 """
 
 import argparse
@@ -50,19 +52,21 @@ def time_of_prompt(a, folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("model")
+    parser.add_argument("models", nargs="+")
     parser.add_argument("--streams", type=int, default=1)
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--plain-weights", action="store_true", help="for llama.cpp: see llama_cpp_generate.py")
     parser.add_argument("--sixfold", default="sixfold")
     a = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         full = Path(folder) / "full"
-        run([a.sixfold, "import", "gguf", a.model, "--output", full])
+        run([a.sixfold, "import", "gguf", a.models[0], "--output", full])
         for precision in ("int8", "int4"):
             run([a.sixfold, "quantize", full, "--precision", precision, "--output", Path(folder) / precision])
-        rows = {name: [] for name in ("Sixfold, int8", "Sixfold, int4", "llama.cpp")}
+        peers = {f"llama.cpp, {Path(model).name}": model for model in a.models}
+        rows = {name: [] for name in ("Sixfold, int8", "Sixfold, int4", *peers)}
         for _ in range(a.rounds):
             for precision in ("int8", "int4"):
                 model = Path(folder) / precision
@@ -70,14 +74,17 @@ def main():
                 long, memory = time_sixfold(a, model, a.tokens)
                 speed = a.streams * (a.tokens - 1) / (long - short)
                 rows[f"Sixfold, {precision}"].append((speed, time_of_prompt(a, model), memory))
-            peer = json.loads(run([sys.executable, HERE / "llama_cpp_generate.py", a.model, "--streams", a.streams, "--tokens", a.tokens,
-                                   "--threads", a.threads, "--rounds", 3]).stdout.splitlines()[-1])
-            rows["llama.cpp"].append((peer["tokens_per_second"], peer["prompt_seconds"], peer["memory_mb"]))
-    print(f"| {a.streams} texts, {a.threads} threads | tokens/s | ratio to llama.cpp | prompt of 512 tokens, s | memory, MB |\n|---|---|---|---|---|")
+            for name, model in peers.items():
+                command = [sys.executable, HERE / "llama_cpp_generate.py", model, "--streams", a.streams, "--tokens", a.tokens, "--threads",
+                           a.threads, "--rounds", 3] + ["--plain-weights"] * a.plain_weights
+                peer = json.loads(run(command).stdout.splitlines()[-1])
+                rows[name].append((peer["tokens_per_second"], peer["prompt_seconds"], peer["memory_mb"]))
+    print(f"| {a.streams} texts, {a.threads} threads | tokens/s | int8, int4: times this | prompt of 512 tokens, s | memory, MB |")
+    print("|---|---:|---:|---:|---:|")
     for name, values in rows.items():
         median = [statistics.median(column) for column in zip(*values)]
-        ratio = statistics.median(value[0] / peer[0] for value, peer in zip(values, rows["llama.cpp"]))
-        print(f"| {name} | {median[0]:.1f} | {ratio:.2f} | {median[1]:.3f} | {median[2]:.0f} |")
+        ratios = [statistics.median(own[0] / value[0] for value, own in zip(values, rows[f"Sixfold, {precision}"])) for precision in ("int8", "int4")]
+        print(f"| {name} | {median[0]:.1f} | {ratios[0]:.2f}, {ratios[1]:.2f} | {median[1]:.3f} | {median[2]:.0f} |")
 
 
 if __name__ == "__main__":

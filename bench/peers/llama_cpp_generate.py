@@ -2,9 +2,9 @@
 """Generates text with llama.cpp from a GGUF file and prints one line of JSON: tokens/s of the generation alone, the median of several,
 the seconds in which a prompt of 512 tokens is read, and the peak memory.
 
-    python llama_cpp_generate.py MODEL.gguf [--streams 1] [--tokens 128] [--threads 2] [--rounds 5]
+    python llama_cpp_generate.py MODEL.gguf [--streams 1] [--tokens 128] [--threads 2] [--rounds 5] [--plain-weights]
 
-The streams are sequences of one batch, each of which begins with a token of its own and continues with the most probable one.
+--plain-weights: the weights are not packed for the processor, which on some processors with AMX ends llama.cpp with a fault. The streams are sequences of one batch, each of which begins with a token of its own and continues with the most probable one.
 """
 
 import argparse
@@ -25,7 +25,9 @@ class Streams:
         quiet = llama_cpp.llama_log_callback(lambda *_: None)
         self.quiet = quiet  # the library keeps no reference
         llama_cpp.llama_log_set(quiet, ctypes.c_void_p(0))
-        self.model = llama_cpp.llama_model_load_from_file(a.model.encode(), llama_cpp.llama_model_default_params())
+        weights = llama_cpp.llama_model_default_params()
+        weights.use_extra_bufts = not a.plain_weights
+        self.model = llama_cpp.llama_model_load_from_file(a.model.encode(), weights)
         settings = llama_cpp.llama_context_default_params()
         settings.n_ctx = max(a.streams * (a.tokens + 2), 600)
         settings.n_batch = settings.n_ubatch = 512
@@ -63,6 +65,7 @@ def main():
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--plain-weights", action="store_true")
     a = parser.parse_args()
     streams = Streams(a)
 

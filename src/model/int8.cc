@@ -47,7 +47,7 @@ using Group = std::array<float, group_size>;
 
 /// The values that 4 bits stand for: scale * number + offset.
 struct Line {
-  float scale, offset, inverse = scale > 0 ? 1 / scale : 0;
+  float scale, offset, inverse = scale >= std::numeric_limits<float>::min() ? 1 / scale : 0;
 
   float number_of(float value) const {
     const float number = std::min(std::max((value - offset) * inverse, 0.0f), 15.0f);

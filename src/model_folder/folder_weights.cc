@@ -103,6 +103,9 @@ FolderWeights::FolderWeights(const std::string& folder, int base_depth)
           "{}: adapters.base: there is no folder {}, which has the weights that the adapters change; restore "
           "it, or write where it is now",
           config, adapters_.base);
+  require(!is_quantized_model(adapters_.base),
+          "{}: adapters.base: {} is quantized; adapters change the weights that it was made from", config,
+          adapters_.base);
   base_ = std::make_unique<const FolderWeights>(adapters_.base, base_depth + 1);
   require(base_->checksum() == adapters_.base_checksum,
           "{}: adapters.base: {} is not the model that the adapters were trained for; its weights differ",

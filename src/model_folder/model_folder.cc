@@ -82,9 +82,10 @@ void map_quantized(const std::shared_ptr<const SafetensorsFile>& file, Parameter
             name, rows, parameter.name);
     return set_quantized(parameter, backend, owner, elements<int8_t>(tensor, DType::i8));
   }
-  require(std::ssize(scales) == rows * ((cols + 31) / 32) * 2,
-          "{}: tensor '{}' must have a scale and an offset for each 32 columns of the {} rows of '{}'",
-          file->path(), name, rows, parameter.name);
+  const std::vector<int64_t> shape{rows, (cols + 31) / 32, 2};
+  require(file->at(name).dtype == DType::bf16 && file->at(name).shape == shape,
+          "{}: tensor '{}' must be BF16 [{}], a scale and an offset for each 32 columns of the {} rows of '{}'",
+          file->path(), name, join(shape), rows, parameter.name);
   owner->rounded.data = unpack_halves(elements<uint8_t>(tensor, DType::u8), cols);
   const std::span<const int8_t> numbers = owner->rounded.data;
   set_quantized(parameter, backend, std::move(owner), numbers);

@@ -1,10 +1,12 @@
 #include "tasks/tasks.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/join.h"
 #include "base/log.h"
 #include "base/nearest.h"
+#include "model_folder/model_folder.h"
 #include "tasks/classification/task.h"
 #include "tasks/embedding/task.h"
 #include "tasks/image_captioning/task.h"
@@ -69,7 +71,15 @@ std::unique_ptr<TaskConfig> read_task_config(const std::string& path,
                                              const std::string& run) {
   OptionNode root = read_option_file(path);
   for (const std::string& assignment : assignments) set_option(root, assignment);
-  return task_config_of(std::move(root), path, tasks, run);
+  auto config = task_config_of(std::move(root), path, tasks, run);
+  const std::string start = config->training().start.model;
+  std::error_code unreadable;
+  if (run.empty() && std::filesystem::exists(std::filesystem::path(start) / "model.safetensors", unreadable))
+    require(
+        !is_quantized_model(start),
+        "{}: start.model: {} is quantized, which supports only decoding; use the model that it was made from",
+        path, start);
+  return config;
 }
 
 }  // namespace sixfold

@@ -303,7 +303,7 @@ TEST_F(Int4Model, ScalesMustBelongToIt) {
   };
   const std::vector<uint16_t> numbers(128, 0x3C00), infinite(128, 0x7F80);
   expect_holds(message_with({32, 2}, numbers),
-               "must have a scale and an offset for each 32 columns of the 32 rows");
+               "must be BF16 [32, 2, 2], a scale and an offset for each 32 columns of the 32 rows");
   expect_holds(message_with({32, 2, 2}, infinite), "has the value inf");
   expect_holds(message_after([](auto& tensors) {
                  for (NamedTensor& tensor : tensors)

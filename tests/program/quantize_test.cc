@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "formats/safetensors.h"
 #include "program/shell.h"
 #include "program/small_model.h"
 #include "temporary_folder.h"
@@ -48,6 +49,32 @@ TEST_F(Quantize, MakesAModelOfFourBits) {
                "is in 4 bits; use the model that it was made from");
   expect_error(sixfold("translate --precision fp32 " + out_), "supports only decoding");
   expect_error(sixfold("quantize --precision fp32 " + model_ + " --output " + out_), "int8, int4");
+}
+
+TEST_F(Quantize, TrainingsThatCannotStartAreRefusedBeforeTheirData) {
+  for (const std::string precision : {"int8", "int4"}) {
+    ASSERT_EQ(
+        sixfold("quantize --precision " + precision + " " + model_ + " --output " + out_ + precision).status,
+        0);
+    write_file_atomically(folder_ / "train.yaml",
+                          "data: {train: [nowhere.en, nowhere.de]}\ntrain: {updates: 1}\nstart: {model: " +
+                              out_ + precision + "}\n");
+    for (const std::string& command : {std::string("check "), "train --output " + (folder_ / "run") + " "})
+      expect_error(sixfold(command + folder_ / "train.yaml"), "is quantized, which supports only decoding");
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
+  }
+}
+
+TEST_F(Quantize, InfoCountsTheWeightsOfFourBits) {
+  ASSERT_EQ(sixfold("quantize --precision int4 " + model_ + " --output " + out_).status, 0);
+  const SafetensorsFile file = SafetensorsFile::open(out_ + "/model.safetensors");
+  std::vector<NamedTensor> tensors;
+  for (const std::string& name : file.names())
+    if (!name.starts_with("decoder.layers.0."))
+      tensors.push_back({name, file.at(name).dtype, file.at(name).shape, file.at(name).bytes.data()});
+  ASSERT_LT(tensors.size(), file.names().size());
+  write_safetensors(out_ + "/model.safetensors", tensors);
+  expect_error(sixfold("info " + out_), "but the config of the model needs");
 }
 
 TEST_F(Quantize, ReplacesAModelButNoOtherFolder) {
