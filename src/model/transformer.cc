@@ -192,7 +192,7 @@ Tensor Transformer::states(const Batch& batch, Context& context, AttentionObserv
     if (decoder_)
       pattern = ops::attention_pattern(context, batch.target.rows, batch.source.rows, /*causal=*/false);
     const std::vector<int32_t> types = config_.token_types > 1 ? types_of(batch) : std::vector<int32_t>();
-    const Tensor encoded = encode(batch.source, source, types, context, observer);
+    Tensor encoded = encode(batch.source, source, types, context, observer);
     if (!decoder_ || (observer && observer->done())) return encoded;
     memory = project_memory(encoded, pattern, context);
   }
@@ -210,7 +210,7 @@ Tensor Transformer::loss(const Batch& batch, const ops::LossOptions& options, Co
   const Tensor first = states(batch, context, observer);
   ops::LossOptions both = options;
   if (options.r_drop > 0) both.second = states(batch, context, observer);
-  const Tensor sum = head_->loss(first, batch, both, context);
+  Tensor sum = head_->loss(first, batch, both, context);
   guide.add_to(sum, context.backend());
   return sum;
 }

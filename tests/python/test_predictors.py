@@ -245,7 +245,7 @@ def test_models_translate_together(translator, models):
     assert [t.text for t in same.translate(LINES)] == [t.text for t in translator.translate(LINES)]
     with pytest.raises(sixfold.Error, match="an ensemble has no attention"):
         same.score(["a"], ["b"])
-    with pytest.raises(sixfold.Error, match="an ensemble tells no"):
+    with pytest.raises(sixfold.Error, match="an ensemble does not support token scores"):
         same.translate("a", tokens=True)
     with pytest.raises(sixfold.Error, match="language_model: an ensemble is of models that translate"):
         sixfold.Translator(models / "translation", ensemble=[str(models / "language_model")])
