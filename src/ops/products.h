@@ -34,9 +34,13 @@ inline Tensor adapter_gradient(const Context& context, const Tensor& grad_y, con
 /// y = x weight^T, then `epilogue`.
 inline void multiply_weight(const Context& context, const Tensor& y, const Tensor& x, const Tensor& weight,
                             const Epilogue& epilogue, const Adapter& adapter = {}) {
-  kernel::Matmul product{.result = y.view(), .a = x.view(), .transpose_b = true, .epilogue = epilogue};
-  if (!context.recording()) product.packed_b = weight.packed();
-  if (!product.packed_b) product.b = weight.view();
+  const PackedWeight* const packed = context.recording() ? nullptr : weight.packed();
+  kernel::Matmul product{.result = y.view(),
+                         .a = x.view(),
+                         .b = packed ? View() : weight.view(),
+                         .transpose_b = true,
+                         .packed_b = packed,
+                         .epilogue = epilogue};
   if (adapter) {
     const Tensor inner = adapter_input(context, x, adapter);
     context.backend().run(
