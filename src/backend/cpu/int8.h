@@ -9,8 +9,8 @@
 
 namespace sixfold {
 
-/// The layout of a product's operands in groups of columns. Each group has one word, of int32, for each step of
-/// a kernel, and a header of one word.
+/// The layout of a product's operands in groups of columns. A group is a header of one word, of int32, and
+/// words of elements: for activations one for each step of a kernel, for weights `in_word()` elements each.
 struct Int8Layout {
   int bits;  ///< of an element of the weight: 8 or 4
   /// Number of elements of a step: four int8, or two int16. An activation fills a step's word.
@@ -30,8 +30,7 @@ struct Int8Layout {
 /// Rows of activations in int8: x is about scale * (rounded - zero). The zero of weights of 4 bits is 0.
 struct Int8Rows {
   /// [rows, groups, row_words()]. The header is, for weights of 8 bits, the pair of int16 (-zero, sum of the
-  /// rounded numbers), which `add_header` of a kernel multiplies with that of the weight; for 4 bits it is
-  /// unused.
+  /// rounded numbers), which a kernel multiplies with that of the weight; for 4 bits it is unused.
   const int32_t* data;
   const float* scales;  ///< [rows, groups]
   const float* sums;  ///< [rows, groups]: for weights of 4 bits, the sum of the group's rounded x; else unused
