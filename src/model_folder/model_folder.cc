@@ -59,6 +59,15 @@ void set_quantized(Parameter& parameter, const std::shared_ptr<Backend>& backend
   parameter.tensor.borrow(matrix->view(), matrix);
 }
 
+/// The type of a parameter in a model of weights of this type: fewer bits only where the parameter can have
+/// them.
+WeightType type_of(const Parameter& parameter, WeightType type) {
+  if (type == WeightType::int4 && parameter.can_be_int4()) return WeightType::int4;
+  if (type == WeightType::int4 || type == WeightType::int8)
+    return parameter.can_be_int8() ? WeightType::int8 : WeightType::stored;
+  return type;
+}
+
 /// Uses a matrix that is in int8 or in 4 bits in the file.
 void map_quantized(const std::shared_ptr<const SafetensorsFile>& file, Parameter& parameter,
                    const std::shared_ptr<Backend>& backend, WeightType type) {
@@ -68,11 +77,10 @@ void map_quantized(const std::shared_ptr<const SafetensorsFile>& file, Parameter
   require(four_bits ? parameter.can_be_int4() : parameter.can_be_int8(),
           "{}: tensor '{}' is in {}, which is allowed only for matrices{}", file->path(), parameter.name,
           type_name, four_bits ? " of linear maps" : "");
-  const WeightType stored = four_bits ? WeightType::int4 : WeightType::int8,
-                   asked = parameter.can_be_int4() || type != WeightType::int4 ? type : WeightType::int8;
-  require(
-      asked == WeightType::stored || asked == stored || (asked == WeightType::int8 && !parameter.can_be_int4()),
-      "{}: tensor '{}' is in {}; use the model that it was made from", file->path(), parameter.name, type_name);
+  const WeightType asked = type_of(parameter, type);
+  require(asked == WeightType::stored || asked == (four_bits ? WeightType::int4 : WeightType::int8),
+          "{}: tensor '{}' is in {}; use the model that it was made from", file->path(), parameter.name,
+          type_name);
   auto owner = std::make_shared<BorrowedWeight>(BorrowedWeight{file, {{}, values_of(*file, name)}});
   const std::vector<float>& scales = owner->rounded.scales;
   const int64_t rows = parameter.tensor.rows(), cols = parameter.tensor.cols();
@@ -95,11 +103,10 @@ void map_quantized(const std::shared_ptr<const SafetensorsFile>& file, Parameter
 void set_values(Parameter& parameter, const std::vector<float>& values, const std::shared_ptr<Backend>& backend,
                 WeightType type) {
   const int64_t cols = parameter.tensor.cols();
-  if ((type != WeightType::int8 && type != WeightType::int4) || !parameter.can_be_int8())
-    return parameter.tensor.copy_from(*backend, values);
+  const WeightType own = type_of(parameter, type);
+  if (own != WeightType::int8 && own != WeightType::int4) return parameter.tensor.copy_from(*backend, values);
   auto owner = std::make_shared<BorrowedWeight>();
-  owner->rounded = type == WeightType::int4 && parameter.can_be_int4() ? round_to_int4(values, cols)
-                                                                       : round_to_int8(values, cols);
+  owner->rounded = own == WeightType::int4 ? round_to_int4(values, cols) : round_to_int8(values, cols);
   const std::span<const int8_t> numbers = owner->rounded.data;
   set_quantized(parameter, backend, std::move(owner), numbers);
 }
@@ -110,8 +117,8 @@ void map_parameter(const std::shared_ptr<const SafetensorsFile>& file, Parameter
   if (is_quantized(tensor.dtype) && type != WeightType::fp32)
     return map_quantized(file, parameter, backend, type);
   const auto values = elements<float>(tensor, parameter.tensor.dtype());
-  const bool quantize = (type == WeightType::int8 || type == WeightType::int4) && parameter.can_be_int8();
-  if (values.empty() || !backend->is_host() || quantize)
+  const WeightType own = type_of(parameter, type);
+  if (values.empty() || !backend->is_host() || own == WeightType::int8 || own == WeightType::int4)
     return set_values(parameter, values_of(*file, parameter.name), backend, type);
   check_finite(*file, parameter.name, values);
   View view = parameter.tensor.view();
