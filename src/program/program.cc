@@ -124,13 +124,14 @@ std::string error_text(const CLI::App& app, const CLI::ParseError& error) {
 
 ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
   if (argc < 2) {
-    if (reports_common_errors()) std::cerr << app.help();
+    error_prefix_after_root();  // the root prints the help
+    std::cerr << app.help();
     return exit_usage;
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
-    if (reports_common_errors()) app.exit(help_or_version);
+    if (prints_for_all()) app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     const std::string prefix = error_prefix_after_root();
     std::cerr << "error: " << prefix << error_text(app, error) << "\nsee " << full_name(chosen_command(app))
@@ -154,10 +155,9 @@ int run(int argc, char** argv, const ProgramTables& tables) {
   } catch (const Cancelled&) {
     return interrupt_status();
   } catch (const Error& error) {
-    // All processes have the same input errors, so that one of them prints these; other errors may concern one
-    // host only.
-    if (reports_common_errors() || error.fault() != Fault::input)
-      std::cerr << "error: " << error.what() << "\n";
+    // Input errors are usually those of all processes; others may concern one host only.
+    const std::string prefix = error.fault() == Fault::input ? error_prefix_after_root() : "";
+    std::cerr << "error: " << prefix << error.what() << "\n";
     return error.fault() == Fault::input ? exit_usage : exit_failure;
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe)

@@ -92,11 +92,11 @@ void require_one_process(const std::string& command) {
           counted(launched_processes(), "process", "processes"), command);
 }
 
-bool reports_common_errors() { return launched_rank() <= 0; }
+bool prints_for_all() { return launched_rank() <= 0; }
 
 std::string error_prefix_after_root() {
-  if (reports_common_errors()) return "";
-  std::this_thread::sleep_for(std::chrono::seconds(3));
+  if (prints_for_all()) return "";
+  std::this_thread::sleep_for(std::chrono::seconds(15));
   return fmt::format("process {}: ", launched_rank());
 }
 
