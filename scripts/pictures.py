@@ -1,17 +1,27 @@
-"""What the scripts that draw pictures of the documentation share."""
+"""What the scripts that write pictures and pages of the documentation share."""
+import os
 import sys
 
 
+def write(path, text):
+    """Writes a file whole, or leaves it as it was."""
+    new = path + ".new"
+    with open(new, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(new, path)
+
+
 def keep(pictures):
-    """Writes pictures, given as texts by their paths. With the argument --check it compares them with the files instead, and
+    """Writes pictures and pages, given as texts by their paths. With the argument --check it compares them with the files instead, and
     fails if one differs."""
     script = "scripts/" + sys.argv[0].rsplit("/", 1)[-1]
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(f"usage: {script} [--check]")
     for path, drawn in pictures().items():
         if not sys.argv[1:]:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(drawn)
+            write(path, drawn)
             continue
         with open(path, encoding="utf-8") as file:
             if file.read() != drawn:

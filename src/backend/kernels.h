@@ -73,11 +73,11 @@ struct Fill {
 /// result [m, n] = op(a) [m, k] * op(b) [k, n], where op is the transpose if requested. Each element is summed
 /// over k in order, so that the bits of a row depend neither on other rows nor on threads.
 ///
-/// If `packed_b` was made from int8 (View::scales), `a` is rounded to int8 too, in groups of columns. For
-/// weights of 8 bits a group has 128 columns, and 256 values are distributed evenly over its range, which
-/// includes zero; for weights of 4 bits it has 32 columns and 255 values around zero. Sums over a group are
-/// exact in int32; they are multiplied by the scales and summed in order. transpose_a, accumulate and relu_of
-/// are then not supported.
+/// If `packed_b` was made from int8 (View::scales), `a` is rounded to int8 too, in groups of columns
+/// (columns_of_group). For weights of 8 bits, 256 values are distributed evenly over the range of a group,
+/// which includes zero; for weights of 4 bits, 255 values around zero. Sums over a group are exact in int32;
+/// they are multiplied by the scales and summed in order. transpose_a, accumulate and relu_of are then not
+/// supported.
 struct Matmul {
   static constexpr const char* name = "matmul";
   View result, a, b;

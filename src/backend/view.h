@@ -18,6 +18,11 @@ struct DeviceSpan {
   operator DeviceSpan<const T>() const requires(!std::is_const_v<T>) { return {data, size}; }
 };
 
+/// Number of columns in a group of a quantized product whose weight has so many bits, 8 or 4: activations have
+/// a range for each group, and a weight of 4 bits a scale and an offset. The last group of a row may be
+/// shorter.
+constexpr int64_t columns_of_group(int bits) { return bits == 8 ? 128 : 32; }
+
 /// A matrix in a backend's memory: row r begins at data + r * stride elements. Only kernels may read or write
 /// the elements. Does not own them.
 struct View {
@@ -25,8 +30,8 @@ struct View {
   DType dtype = DType::f32;
   int64_t rows = 0, cols = 0, stride = 0;
   /// For int8 only. [rows]: the values of row r are data * scales[r]. [rows, groups, 2]: a weight of 4 bits.
-  /// Its elements are 0 to 15; the values of a group of 32 columns are data times its first number plus its
-  /// second.
+  /// Its elements are 0 to 15; the values of a group of columns_of_group(4) are data times its first number
+  /// plus its second.
   DeviceSpan<const float> scales = {};
 
   explicit operator bool() const { return data != nullptr; }

@@ -1,10 +1,10 @@
 #include "formats/tensor_map.h"
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "base/bf16.h"
 #include "base/error.h"
 #include "base/nearest.h"
 
@@ -49,9 +49,8 @@ std::vector<float> to_floats(const TensorInfo& tensor) {
       return convert_all<double>(tensor.bytes, [](double value) { return static_cast<float>(value); });
     case DType::f16:
       return convert_all<uint16_t>(tensor.bytes, float_of_half);
-    case DType::bf16:  // the upper half of a float
-      return convert_all<uint16_t>(tensor.bytes,
-                                   [](uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); });
+    case DType::bf16:
+      return convert_all<uint16_t>(tensor.bytes, from_bf16);
     case DType::i64:
     case DType::i32:
     case DType::i8:

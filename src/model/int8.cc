@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <span>
+
+#include "backend/view.h"
+#include "base/bf16.h"
 
 namespace sixfold {
 namespace {
@@ -34,13 +36,12 @@ bool are_multiples(std::span<const float> values, float largest) {
   });
 }
 
-constexpr size_t group_size = 32;
+constexpr auto group_size = static_cast<size_t>(columns_of_group(4));
 
-/// Rounds to bf16, the upper half of a float; ties to even. Finite numbers stay finite.
-float to_bf16(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  const uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000u;
-  return std::bit_cast<float>((rounded & 0x7F800000u) == 0x7F800000u ? bits & 0xFFFF0000u : rounded);
+/// The nearest bf16. Finite numbers stay finite.
+float round_to_bf16(float value) {
+  const float rounded = from_bf16(to_bf16(value));
+  return std::isfinite(rounded) ? rounded : std::copysign(largest_bf16, value);
 }
 
 using Group = std::array<float, group_size>;
@@ -104,7 +105,7 @@ Line best_line(std::span<const float> values) {
   float smallest_error = std::numeric_limits<float>::infinity();
   for (const Line& candidate : candidates) {
     const Line line = fit(scaled, candidate);
-    const Line stored{to_bf16(line.scale * largest), to_bf16(line.offset * largest)};
+    const Line stored{round_to_bf16(line.scale * largest), round_to_bf16(line.offset * largest)};
     const float error = squared_error(scaled, {stored.scale / largest, stored.offset / largest});
     if (error < smallest_error) smallest_error = error, best = stored;
   }

@@ -90,10 +90,11 @@ void map_quantized(const std::shared_ptr<const SafetensorsFile>& file, Parameter
             name, rows, parameter.name);
     return set_quantized(parameter, backend, owner, elements<int8_t>(tensor, DType::i8));
   }
-  const std::vector<int64_t> shape{rows, (cols + 31) / 32, 2};
+  constexpr int64_t group = columns_of_group(4);
+  const std::vector<int64_t> shape{rows, (cols + group - 1) / group, 2};
   require(file->at(name).dtype == DType::bf16 && file->at(name).shape == shape,
-          "{}: tensor '{}' must be BF16 [{}], a scale and an offset for each 32 columns of the {} rows of '{}'",
-          file->path(), name, join(shape), rows, parameter.name);
+          "{}: tensor '{}' must be BF16 [{}], a scale and an offset for each {} columns of the {} rows of '{}'",
+          file->path(), name, join(shape), group, rows, parameter.name);
   owner->rounded.data = unpack_halves(elements<uint8_t>(tensor, DType::u8), cols);
   const std::span<const int8_t> numbers = owner->rounded.data;
   set_quantized(parameter, backend, std::move(owner), numbers);

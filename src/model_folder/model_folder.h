@@ -45,8 +45,8 @@ void require_base(const std::string& folder, const std::string& expected);
 
 /// Opens a model folder for decoding and scoring. Weights whose type and alignment allow it are used directly
 /// in the mapped file, so they must not be modified. Throws an input error that names the tensor if one is
-/// missing, extra, of the wrong shape or not finite, or if another type is requested of a
-/// quantized model.
+/// missing, extra, of the wrong shape or not finite, or if another type is requested of a quantized
+/// model.
 std::unique_ptr<Transformer> load_model(const std::string& folder, std::shared_ptr<Backend> backend,
                                         DType dtype = DType::f32, WeightType type = WeightType::stored);
 

@@ -22,12 +22,13 @@ void require_copyable(const Tensor& tensor) {
 /// The values of int8 elements, in rows of `cols`, with their scales (View::scales).
 std::vector<float> scaled(const View& view, const std::vector<int8_t>& elements,
                           const std::vector<float>& scales) {
-  const auto cols = static_cast<size_t>(view.cols), groups = (cols + 31) / 32;
+  constexpr auto size = static_cast<size_t>(columns_of_group(4));
+  const auto cols = static_cast<size_t>(view.cols), groups = (cols + size - 1) / size;
   std::vector<float> values;
   values.reserve(elements.size());
   for (size_t i = 0; i < elements.size(); ++i) {
     const auto number = static_cast<float>(elements[i]);
-    const size_t group = 2 * (i / cols * groups + i % cols / 32);
+    const size_t group = 2 * (i / cols * groups + i % cols / size);
     values.push_back(view.bits() == 8 ? number * scales[i / cols] : number * scales[group] + scales[group + 1]);
   }
   return values;

@@ -5,21 +5,10 @@
 #include <map>
 
 #include "search/ensemble.h"
+#include "search/output_rows.h"
 
 namespace sixfold {
 namespace {
-
-/// The bias of the output layer with -infinity for some rows, which gives them probability 0.
-Tensor bias_without(const ops::OutputWeights& output, const std::vector<int32_t>& rows,
-                    const std::shared_ptr<Backend>& backend) {
-  std::vector<float> values(static_cast<size_t>(output.weight.rows()));
-  if (output.bias) values = output.bias.to_floats(*backend);
-  for (const int32_t row : rows) values[static_cast<size_t>(row)] = -std::numeric_limits<float>::infinity();
-  const DType dtype = output.weight.dtype() == DType::f64 ? DType::f64 : DType::f32;
-  Tensor bias(lasting_memory(backend), 1, std::ssize(values), dtype);
-  bias.copy_from(*backend, values);
-  return bias;
-}
 
 /// Returns the states in these places, [places, d_model].
 Tensor rows_of(const Tensor& states, std::span<const QueryPlace> places, Context& context) {
@@ -38,19 +27,6 @@ bool share_products(const Query& a, const Query& b) {
          std::ranges::equal(a.listed, b.listed) && a.logits == b.logits;
 }
 
-/// Returns the weights of these rows from the cache `all`. If it does not have them, adds those that `make`
-/// returns.
-template <class Make>
-const ops::OutputWeights& find_or_make(std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>& all,
-                                       const std::vector<int32_t>& rows, const Make& make) {
-  const auto known =
-      std::find_if(all.begin(), all.end(), [&](const auto& weights) { return weights.first == rows; });
-  if (known != all.end()) return known->second;
-  constexpr size_t max_cached = 16;
-  if (all.size() == max_cached) all.clear();
-  return all.emplace_back(rows, make()).second;
-}
-
 /// The scorer of one model. It computes the output layer in chunks; neighbouring hypotheses with equal queries
 /// and the same shortlist share a matrix product.
 class ModelScorer final : public Scorer {
@@ -65,25 +41,12 @@ class ModelScorer final : public Scorer {
 
  private:
   class AttentionOfLayers;
-  /// The output layer, of all tokens or of a shortlist.
-  struct Output {
-    ops::OutputWeights weights;
-    std::vector<int32_t> ids;  ///< token id of each row, ascending; empty: row i is token i
-    /// Caches of weights that were made for some of the rows.
-    using WeightsByRows = std::vector<std::pair<std::vector<int32_t>, ops::OutputWeights>>;
-    WeightsByRows without = {};   ///< weights that give the tokens of these rows probability 0
-    WeightsByRows selected = {};  ///< weights of these rows only
-
-    std::vector<int32_t> rows_of(std::span<const int32_t> tokens) const;
-  };
-  Output& output_of(int request);
-  const ops::OutputWeights& without(Output& output, const std::vector<int32_t>& rows) const;
-  const ops::OutputWeights& selected(Output& output, const std::vector<int32_t>& rows) const;
+  OutputRows& output_of(int request);
   /// Values of the listed tokens, both [states, listed].
   struct Listed {
     std::vector<float> log_probs, logits;
   };
-  Listed listed(const Query& query, Output& output, const Tensor& states, Context& context) const;
+  Listed listed(const Query& query, OutputRows& output, const Tensor& states, Context& context) const;
   void add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context);
   void add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
                      std::span<const QueryPlace> places, const AttentionOfLayers& seen);
@@ -93,15 +56,16 @@ class ModelScorer final : public Scorer {
   bool is_prompt(std::span<const Extension> extensions, const QueryPlace& place, const Query& query) const;
   std::vector<bool> repeating(std::span<const Extension> extensions, std::span<const Query> queries,
                               std::span<const QueryPlace> places) const;
-  void answer(const Query& query, Output& output, const Tensor& states, Context& context);
-  void draw_each(std::span<const Query> queries, const Output& output, const Tensor& states, Context& context);
-  void draw_one(const Query& query, const Output& output, std::span<float> logits, size_t vocab);
+  void answer(const Query& query, OutputRows& output, const Tensor& states, Context& context);
+  void draw_each(std::span<const Query> queries, const OutputRows& output, const Tensor& states,
+                 Context& context);
+  void draw_one(const Query& query, const OutputRows& output, std::span<float> logits, size_t vocab);
 
   const DecodeWorkspace& workspace_;
   DecodingState state_;
   bool shares_beginnings_;  // whether prompts continue from rows of other prompts
-  Output all_;
-  std::vector<std::unique_ptr<Output>> shortlisted_;  // by number of the request; null: it uses `all_`
+  OutputRows all_;
+  std::vector<std::unique_ptr<OutputRows>> shortlisted_;  // by number of the request; null: it uses `all_`
   // Of all answers, concatenated.
   std::vector<int32_t> ids_, given_ids_;
   std::vector<float> log_probs_, logits_, given_, given_log_probs_, attention_;
@@ -135,17 +99,15 @@ ModelScorer::ModelScorer(const DecodeWorkspace& workspace)
     : workspace_(workspace),
       state_(workspace.model, workspace.backend),
       shares_beginnings_(DecodingState::keeps_beginnings(workspace.model)),
-      all_{.weights = workspace.model.output(), .ids = {}} {}
+      all_(workspace.model.output(), workspace.backend) {}
 
 void ModelScorer::enter(std::span<const int> requests, const IdBatch& sources,
                         std::span<const std::span<const int32_t>> shortlists) {
-  std::vector<std::unique_ptr<Output>> outputs(requests.size());
+  std::vector<std::unique_ptr<OutputRows>> outputs(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
     const auto ids = shortlists[i];
     if (ids.empty()) continue;
-    outputs[i] =
-        std::make_unique<Output>(Output{.weights = ops::select_outputs(workspace_.backend, all_.weights, ids),
-                                        .ids = {ids.begin(), ids.end()}});
+    outputs[i] = std::make_unique<OutputRows>(all_.weights(), ids, workspace_.backend);
   }
   const auto largest = std::max_element(requests.begin(), requests.end());
   if (largest != requests.end() && *largest >= std::ssize(shortlisted_))
@@ -167,39 +129,14 @@ int64_t ModelScorer::rows() const {
   return rows;
 }
 
-ModelScorer::Output& ModelScorer::output_of(int request) {
+OutputRows& ModelScorer::output_of(int request) {
   const auto& shortlisted = shortlisted_[static_cast<size_t>(request)];
   return shortlisted ? *shortlisted : all_;
 }
 
-/// The rows of those of the tokens that the layer contains.
-std::vector<int32_t> ModelScorer::Output::rows_of(std::span<const int32_t> tokens) const {
-  if (ids.empty()) return {tokens.begin(), tokens.end()};
-  std::vector<int32_t> rows;
-  for (const int32_t token : tokens)
-    if (const auto found = std::lower_bound(ids.begin(), ids.end(), token);
-        found != ids.end() && *found == token)
-      rows.push_back(static_cast<int32_t>(found - ids.begin()));
-  return rows;
-}
-
-const ops::OutputWeights& ModelScorer::without(Output& output, const std::vector<int32_t>& rows) const {
-  if (rows.empty()) return output.weights;
-  return find_or_make(output.without, rows, [&] {
-    ops::OutputWeights weights = output.weights;
-    weights.bias = bias_without(weights, rows, workspace_.backend);
-    return weights;
-  });
-}
-
-const ops::OutputWeights& ModelScorer::selected(Output& output, const std::vector<int32_t>& rows) const {
-  return find_or_make(output.selected, rows,
-                      [&] { return ops::select_outputs(workspace_.backend, output.weights, rows); });
-}
-
 /// Returns the log-probabilities of the listed tokens after each state, [states, listed]. The normalization is
 /// computed for one of them: the log-probabilities of others differ from it by the difference of the logits.
-ModelScorer::Listed ModelScorer::listed(const Query& query, Output& output, const Tensor& states,
+ModelScorer::Listed ModelScorer::listed(const Query& query, OutputRows& output, const Tensor& states,
                                         Context& context) const {
   if (query.listed.empty()) return {};
   const auto count = static_cast<size_t>(states.rows()), size = query.listed.size();
@@ -213,11 +150,11 @@ ModelScorer::Listed ModelScorer::listed(const Query& query, Output& output, cons
   const auto base = static_cast<size_t>(chosen - rows.begin());
   const std::vector<int32_t> base_rows(count, *chosen);
   const std::vector<float> base_log_probs =
-      ops::log_probability(context, states, without(output, banned), context.indices(base_rows))
+      ops::log_probability(context, states, output.without(banned), context.indices(base_rows))
           .to_floats(context.backend());
   if (size == 1 && !query.logits) return {base_log_probs, {}};
   const std::vector<float> logits =
-      ops::logits(context, states, selected(output, rows)).to_floats(context.backend());
+      ops::logits(context, states, output.selected(rows)).to_floats(context.backend());
   for (size_t row = 0; row < count; ++row)
     for (size_t i = 0, at = row * size; i < size; ++i)
       if (!is_banned(rows[i])) all[at + i] = base_log_probs[row] + (logits[at + i] - logits[at + base]);
@@ -231,17 +168,17 @@ void ModelScorer::add_given(const Extension& extension, const Query& query, cons
   require(query.tokens_behind == 0, "tokens are given for the last query of an extension alone");
   require(query.given < extension.tokens.size(), "{} tokens are given, but the extension has {}", query.given,
           extension.tokens.size());
-  const Output& output = output_of(extension.request);
+  const OutputRows& output = output_of(extension.request);
   const std::vector<int32_t> rows = output.rows_of(extension.tokens.last(query.given));
   require(rows.size() == query.given, "a given token is not in the shortlist");
   const auto count = static_cast<int64_t>(query.given);
   const Tensor before = states.slice_rows(states.rows() - 1 - count, count);
-  const auto values =
-      ops::log_probability(context, before, output.weights, context.indices(rows)).to_floats(context.backend());
+  const auto values = ops::log_probability(context, before, output.weights(), context.indices(rows))
+                          .to_floats(context.backend());
   given_.insert(given_.end(), values.begin(), values.end());
   if (query.given_likeliest == 0) return;
-  require(output.ids.empty(), "the likeliest tokens in given places are not known of a shortlist");
-  const ops::Candidates best = ops::top_k(context, before, output.weights, query.given_likeliest, {});
+  require(output.has_all_tokens(), "the likeliest tokens in given places are not known of a shortlist");
+  const ops::Candidates best = ops::top_k(context, before, output.weights(), query.given_likeliest, {});
   given_ids_.insert(given_ids_.end(), best.ids.begin(), best.ids.end());
   given_log_probs_.insert(given_log_probs_.end(), best.log_probs.begin(), best.log_probs.end());
 }
@@ -274,17 +211,16 @@ void ModelScorer::add_attention(std::span<const Extension> extensions, std::span
   }
 }
 
-void ModelScorer::answer(const Query& query, Output& output, const Tensor& states, Context& context) {
+void ModelScorer::answer(const Query& query, OutputRows& output, const Tensor& states, Context& context) {
   const auto rows = static_cast<size_t>(states.rows());
   for (const auto& tokens : {query.banned, query.listed})
     for (const int32_t token : tokens)
-      require(token >= 0 && token < all_.weights.weight.rows(), "token {} is not in the vocabulary of {}",
-              token, all_.weights.weight.rows());
+      require(token >= 0 && token < all_.size(), "token {} is not in the vocabulary of {}", token, all_.size());
   ops::Candidates best;
   if (query.top_k > 0) {
     const std::vector<int32_t> banned = output.rows_of(query.banned);
-    const int k = static_cast<int>(std::min<int64_t>(query.top_k, output.weights.weight.rows()));
-    best = ops::top_k(context, states, query.renormalize ? without(output, banned) : output.weights, k,
+    const int k = static_cast<int>(std::min<int64_t>(query.top_k, output.size()));
+    best = ops::top_k(context, states, query.renormalize ? output.without(banned) : output.weights(), k,
                       banned.empty() ? Tensor() : context.indices(banned));
   }
   const Listed listed_answers = listed(query, output, states, context);
@@ -292,7 +228,7 @@ void ModelScorer::answer(const Query& query, Output& output, const Tensor& state
   for (size_t row = 0; row < rows; ++row) {
     for (size_t i = row * k; i < (row + 1) * k; ++i) {
       const int32_t id = best.ids[i];
-      ids_.push_back(output.ids.empty() || id < 0 ? id : output.ids[static_cast<size_t>(id)]);
+      ids_.push_back(output.id_of(id));
       log_probs_.push_back(best.log_probs[i]);
     }
     for (size_t i = 0; i < query.listed.size(); ++i) {
@@ -305,22 +241,22 @@ void ModelScorer::answer(const Query& query, Output& output, const Tensor& state
 }
 
 /// Draws a token for each row on its own. The logits of up to `rows_at_once` rows are computed in one product.
-void ModelScorer::draw_each(std::span<const Query> queries, const Output& output, const Tensor& states,
+void ModelScorer::draw_each(std::span<const Query> queries, const OutputRows& output, const Tensor& states,
                             Context& context) {
   constexpr size_t rows_at_once = 64;  // bounds the memory of logits
-  const auto vocab = static_cast<size_t>(all_.weights.weight.rows()),
-             size = static_cast<size_t>(output.weights.weight.rows());
+  const auto vocab = static_cast<size_t>(all_.size()), size = static_cast<size_t>(output.size());
   for (size_t begin = 0; begin < queries.size(); begin += rows_at_once) {
     const size_t count = std::min(rows_at_once, queries.size() - begin);
     const Tensor some = states.slice_rows(static_cast<int64_t>(begin), static_cast<int64_t>(count));
-    std::vector<float> logits = ops::logits(context, some, output.weights).to_floats(context.backend());
+    std::vector<float> logits = ops::logits(context, some, output.weights()).to_floats(context.backend());
     for (size_t row = 0; row < count; ++row)
       draw_one(queries[begin + row], output, std::span(logits).subspan(row * size, size), vocab);
   }
 }
 
 /// Appends the answer to a query that draws a token. Changes the logits.
-void ModelScorer::draw_one(const Query& query, const Output& output, std::span<float> logits, size_t vocab) {
+void ModelScorer::draw_one(const Query& query, const OutputRows& output, std::span<float> logits,
+                           size_t vocab) {
   for (const auto& tokens : {query.banned, query.draw->before})
     for (const int32_t token : tokens)
       require(token >= 0 && token < static_cast<int64_t>(vocab), "token {} is not in the vocabulary of {}",
@@ -329,7 +265,7 @@ void ModelScorer::draw_one(const Query& query, const Output& output, std::span<f
   answers.insert(answers.begin(), draw(logits, *query.draw->options, output.rows_of(query.draw->before),
                                        output.rows_of(query.banned), query.draw->uniform));
   for (const Drawn& drawn : answers) {
-    ids_.push_back(output.ids.empty() || drawn.id < 0 ? drawn.id : output.ids[static_cast<size_t>(drawn.id)]);
+    ids_.push_back(output.id_of(drawn.id));
     log_probs_.push_back(static_cast<float>(drawn.log_probability));
   }
   ends_.push_back(ids_.size());
@@ -427,11 +363,11 @@ std::span<const Answer> ModelScorer::score(std::span<const Extension> extensions
   logits_.clear(), given_.clear(), given_ids_.clear(), given_log_probs_.clear();
   attention_.clear();
   const Tensor states = read(extensions, queries, context);
-  const auto output_for = [&](size_t query) -> Output& {
+  const auto output_for = [&](size_t query) -> OutputRows& {
     return output_of(extensions[places[query].extension].request);
   };
   for (size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
-    Output& output = output_for(begin);
+    OutputRows& output = output_for(begin);
     while (end < queries.size() && &output == &output_for(end) && share_products(queries[begin], queries[end]))
       ++end;
     const auto rows = static_cast<int64_t>(end - begin);

@@ -1,11 +1,37 @@
 #include "train/weight_exchange.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "base/bf16.h"
 #include "base/error.h"
-#include "train/wire.h"
 
 namespace sixfold {
+namespace {
+
+/// Rounds fp32 numbers to bf16, to the nearest even.
+std::shared_ptr<std::byte[]> rounded_to_bf16(const std::byte* numbers, int64_t count) {
+  std::shared_ptr<std::byte[]> result(new std::byte[2 * static_cast<size_t>(count)]);
+  for (int64_t i = 0; i < count; ++i) {
+    float value;
+    std::memcpy(&value, numbers + 4 * i, sizeof value);
+    const uint16_t rounded = to_bf16(value);
+    std::memcpy(result.get() + 2 * i, &rounded, sizeof rounded);
+  }
+  return result;
+}
+
+/// Expands in place the `count` bf16 numbers at the beginning of a buffer to fp32.
+void expand_from_bf16(std::byte* numbers, int64_t count) {
+  for (int64_t i = count - 1; i >= 0; --i) {
+    uint16_t bits;
+    std::memcpy(&bits, numbers + 2 * i, sizeof bits);
+    const float value = from_bf16(bits);
+    std::memcpy(numbers + 4 * i, &value, sizeof value);
+  }
+}
+
+}  // namespace
 
 WeightDivision WeightExchange::division(const std::vector<Parameter>& weights, int processes, bool whole) {
   std::vector<int64_t> sizes;

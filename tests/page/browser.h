@@ -98,15 +98,12 @@ class Browser {
 
   /// Clicks in the middle of the first element that a CSS selector finds.
   void click(const std::string& selector) {
-    const Json place = middle_of(selector);
+    const Json place = point_at(selector);
     for (const char* type : {"mousePressed", "mouseReleased"})
       command("Input.dispatchMouseEvent",
               {{"type", type}, {"x", place.at(0)}, {"y", place.at(1)}, {"button", "left"}, {"clickCount", 1}});
   }
-  void hover(const std::string& selector) {
-    const Json place = middle_of(selector);
-    command("Input.dispatchMouseEvent", {{"type", "mouseMoved"}, {"x", place.at(0)}, {"y", place.at(1)}});
-  }
+  void hover(const std::string& selector) { point_at(selector); }
   /// Types into the element that has the focus.
   void type(const std::string& text) { command("Input.insertText", {{"text", text}}); }
   /// Presses a key: "Tab", "Enter", "ArrowLeft", ... or a character.
@@ -254,6 +251,19 @@ class Browser {
       bytes += static_cast<char>(bits >> count & 0xFF);
     }
     return bytes;
+  }
+
+  /// Moves the pointer to the middle of an element, again if the element has moved meanwhile, and returns the
+  /// place.
+  Json point_at(const std::string& selector) {
+    for (const auto until = Clock::now() + patience; Clock::now() < until;) {
+      const Json place = middle_of(selector);
+      command("Input.dispatchMouseEvent", {{"type", "mouseMoved"}, {"x", place.at(0)}, {"y", place.at(1)}});
+      if (evaluate("Boolean(document.querySelector(" + Json(selector).dump() + ")?.matches(':hover'))") == true)
+        return place;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    throw std::runtime_error("the pointer does not reach " + selector);
   }
 
   Json middle_of(const std::string& selector) {

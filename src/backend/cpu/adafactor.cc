@@ -24,8 +24,8 @@ struct AdafactorPass {
   const float* column_factors = nullptr;  ///< 1 / sqrt(columns); null: `squares` are given
   double mean_row = 1;
   double rate = 0;  ///< learning rate of this weight, also for weight decay
-  double clipped_rate =
-      0;  ///< `rate`, divided by the update's root mean square / clip_threshold if that is above 1
+  /// `rate`, divided by the update's root mean square / clip_threshold if that is above 1.
+  double clipped_rate = 0;
 };
 
 }  // namespace sixfold
@@ -38,13 +38,13 @@ namespace sixfold::HWY_NAMESPACE {
 void adafactor_rows(const AdafactorPass& pass, int64_t begin, int64_t end, float* column_sums) {
   const Floats d;
   const kernel::Adafactor& p = pass.kernel;
-  const auto clip = hn::Set(d, static_cast<float>(p.gradient_scale));
+  const auto gradient_scale = hn::Set(d, static_cast<float>(p.gradient_scale));
   std::fill_n(column_sums, pass.cols, 0.0f);
   for (int64_t r = begin; r < end; ++r) {
     const float* gradient = p.gradient.as<float>() + r * pass.cols;
     auto sum = hn::Zero(d);
     over_vectors(pass.cols, [&](int64_t c, const auto& load, const auto& store) HWY_ATTR {
-      const auto g = hn::Mul(load(gradient + c), clip);
+      const auto g = hn::Mul(load(gradient + c), gradient_scale);
       sum = hn::MulAdd(g, g, sum);
       store(hn::MulAdd(g, g, load(column_sums + c)), column_sums + c);
     });
@@ -59,13 +59,13 @@ void adafactor_squares(const AdafactorPass& pass) {
   const Floats d;
   const kernel::Adafactor& p = pass.kernel;
   const auto set = [&](double value) HWY_ATTR { return hn::Set(d, static_cast<float>(value)); };
-  const auto clip = set(p.gradient_scale), epsilon = set(p.epsilon);
-  const auto keep = set(p.beta2), keep_rest = set(1 - p.beta2);
+  const auto gradient_scale = set(p.gradient_scale), epsilon = set(p.epsilon);
+  const auto beta2 = set(p.beta2), rest2 = set(1 - p.beta2);
   float *gradient = p.gradient.as<float>(), *squares = p.squares.as<float>();
   over_vectors(pass.cols, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
-    const auto g = hn::Mul(load(gradient + i), clip);
+    const auto g = hn::Mul(load(gradient + i), gradient_scale);
     const auto s = hn::MulAdd(g, g, epsilon);
-    store(hn::MulAdd(keep, load(squares + i), hn::Mul(keep_rest, s)), squares + i);
+    store(hn::MulAdd(beta2, load(squares + i), hn::Mul(rest2, s)), squares + i);
   });
 }
 
@@ -75,7 +75,7 @@ template <class Body>
 HWY_INLINE void over_updates(const AdafactorPass& pass, int64_t row, const Body& body) {
   const Floats d;
   const kernel::Adafactor& p = pass.kernel;
-  const auto clip = hn::Set(d, static_cast<float>(p.gradient_scale));
+  const auto gradient_scale = hn::Set(d, static_cast<float>(p.gradient_scale));
   const auto smallest =
       hn::Set(d, std::numeric_limits<float>::min());  // beyond the end of a row there are zeros
   const float *gradient = p.gradient.as<float>(), *columns = pass.column_factors;
@@ -86,7 +86,7 @@ HWY_INLINE void over_updates(const AdafactorPass& pass, int64_t row, const Body&
              : 1.0f);
   over_vectors(pass.cols, [&](int64_t c, const auto& load, const auto& store) HWY_ATTR {
     const int64_t i = row * pass.cols + c;
-    const auto g = hn::Mul(load(gradient + i), clip);
+    const auto g = hn::Mul(load(gradient + i), gradient_scale);
     body(i, load, store,
          columns ? hn::Mul(g, hn::Mul(row_factor, load(columns + c)))
                  : hn::Div(g, hn::Sqrt(hn::Max(load(squares + i), smallest))));
@@ -126,7 +126,7 @@ void adafactor_step(const AdafactorPass& pass, int64_t begin, int64_t end) {
   const kernel::Adafactor& p = pass.kernel;
   const auto set = [&](double value) HWY_ATTR { return hn::Set(d, static_cast<float>(value)); };
   const auto clipped_rate = set(pass.clipped_rate), shrink = set(1 - pass.rate * p.weight_decay);
-  const auto beta1 = set(p.beta1), rest1 = set(1 - p.beta1), keep_rest = set(1 - p.average_decay);
+  const auto beta1 = set(p.beta1), rest1 = set(1 - p.beta1), average_rest = set(1 - p.average_decay);
   float* weight = p.weight.as<float>();
   float* moment1 = p.moment1 ? p.moment1.as<float>() : nullptr;
   float* average = p.average ? p.average.as<float>() : nullptr;
@@ -141,7 +141,7 @@ void adafactor_step(const AdafactorPass& pass, int64_t begin, int64_t end) {
       store(w, weight + i);
       if (average) {
         const auto a = load(average + i);
-        store(hn::MulAdd(keep_rest, hn::Sub(w, a), a), average + i);
+        store(hn::MulAdd(average_rest, hn::Sub(w, a), a), average + i);
       }
     });
 }

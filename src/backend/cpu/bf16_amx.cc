@@ -1,49 +1,17 @@
 #include <hwy/targets.h>
 
+#include "backend/cpu/amx.h"
 #include "backend/cpu/bf16.h"
 
-// Uses AMX through compiler intrinsics: eight registers of 16 rows of 64 bytes.
+// Uses AMX through compiler intrinsics.
 
 #if HWY_ARCH_X86_64 && defined(__linux__)
-#include <cpuid.h>
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace sixfold {
 namespace {
 
 #define SIXFOLD_AMX [[gnu::target("amx-tile,amx-bf16")]]
-
-/// Asks the system for the permission to use tiles, and returns whether it was granted. A process needs it.
-bool request_permission() {
-  constexpr long request = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  static const bool granted = syscall(SYS_arch_prctl, request, tile_data) == 0;
-  return granted;
-}
-
-/// All processors with AMX have the AVX-512 instructions of AVX3_DL, too. If the process is limited to fewer
-/// instructions, AMX is not used either.
-bool has_amx() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!(hwy::SupportedTargets() & HWY_AVX3_DL) || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
-  const bool bf16 = (d >> 22 & 1) != 0, tiles = (d >> 24 & 1) != 0;
-  return bf16 && tiles && request_permission();
-}
-
-struct alignas(64) TileConfig {
-  uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  uint16_t bytes_per_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-static_assert(sizeof(TileConfig) == 64);
-
-SIXFOLD_AMX void begin() {
-  static constexpr TileConfig config;
-  _tile_loadconfig(&config);
-}
-
-SIXFOLD_AMX void end() { _tile_release(); }
 
 /// Prefetches rows of c, so that the stores do not wait for memory.
 inline void prefetch(const float* c, int64_t stride, int64_t rows) {
@@ -113,8 +81,8 @@ SIXFOLD_AMX void multiply(const Bf16Panels& p) {
 
 Bf16Kernel bf16_amx_kernel() {
   const Bf16Kernel vectors = bf16_avx512_kernel();
-  if (!vectors || !has_amx()) return {};
-  return {.name = "AMX", .pack = vectors.pack, .multiply = multiply, .begin = begin, .end = end};
+  if (!vectors || !amx_support().bf16) return {};
+  return {.name = "AMX", .pack = vectors.pack, .multiply = multiply, .begin = begin_tiles, .end = end_tiles};
 }
 
 }  // namespace sixfold

@@ -17,9 +17,6 @@ namespace sixfold::HWY_NAMESPACE {
 
 using Ints = hn::RebindToSigned<Words>;
 
-inline constexpr int pair_rows = (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM) ? 12 : 6;
-inline constexpr int pair_cols = 2 * lanes;
-
 /// Adds the two products of a group of int16 pairs to `sum`.
 HWY_INLINE hn::Vec<Ints> add_pairs(hn::Vec<Ints> a, hn::Vec<Ints> b, hn::Vec<Ints> sum) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
@@ -56,98 +53,66 @@ HWY_INLINE void add_step(const int32_t* x, int64_t stride, const int32_t* words,
   }
 }
 
-/// sums [rows, pair_cols] = rows of x times the words of a group. A function of its own, so that all sums stay
-/// in registers.
-template <int bits, int rows>
-HWY_NOINLINE void multiply_group(const int32_t* x, int64_t stride, const int32_t* panel, int64_t words,
-                                 int32_t* sums) {
-  const Ints d;
-  hn::Vec<Ints> sum0[rows], sum1[rows];
-#pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r) {
-    sum0[r] = sum1[r] = hn::Zero(d);
-    if (bits == 4) continue;
-    const auto header = hn::Set(d, x[r * stride]);
-    sum0[r] = add_pairs(header, hn::LoadU(d, panel), sum0[r]);
-    sum1[r] = add_pairs(header, hn::LoadU(d, panel + lanes), sum1[r]);
-  }
-  ++x, panel += pair_cols;
-  for (int64_t w = 0; w < words; ++w, panel += pair_cols) {
-    add_step<bits, 0>(x++, stride, panel, sum0, sum1);
-    if constexpr (bits == 4) {
-      add_step<bits, 1>(x++, stride, panel, sum0, sum1);
-      add_step<bits, 2>(x++, stride, panel, sum0, sum1);
-      add_step<bits, 3>(x++, stride, panel, sum0, sum1);
-    }
-  }
-#pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r) {
-    hn::StoreU(sum0[r], d, sums + r * pair_cols);
-    hn::StoreU(sum1[r], d, sums + r * pair_cols + lanes);
-  }
-}
+/// The work of `multiply_groups` with steps of two int16.
+struct Pairs {
+  static constexpr int max_rows = (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM) ? 12 : 6;
+  static constexpr int columns = 2 * lanes, step_size = 2;
 
-/// Adds the sums of group `g`, scaled, to totals [rows, pair_cols]. `header`: of the weight's group.
-template <int bits, int rows>
-HWY_INLINE void add_group(const Int8Rows& x, int64_t first_row, int64_t groups, int64_t g, const int32_t* sums,
-                          const int32_t* header, float* totals) {
-  const Ints d;
-  const Floats floats;
-  for (int c = 0; c < pair_cols; c += lanes) {
-    const auto both = hn::LoadU(d, header + c);
-    const auto weight_scale = hn::BitCast(floats, hn::ShiftLeft<16>(both)),
-               weight_offset = hn::BitCast(floats, hn::AndNot(hn::Set(d, 0xFFFF), both));
+  template <int bits, int rows>
+  HWY_NOINLINE static void multiply(const int32_t* x, const int32_t* headers, int64_t stride,
+                                    const int32_t* panel, int64_t words, int32_t* sums) {
+    const Ints d;
+    hn::Vec<Ints> sum0[rows], sum1[rows];
+#pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
-      const int64_t i = (first_row + r) * groups + g;
-      float* to = totals + r * pair_cols + c;
-      const auto sum = hn::ConvertTo(floats, hn::LoadU(d, sums + r * pair_cols + c));
-      auto scale = hn::Set(floats, x.scales[i]), total = hn::LoadU(floats, to);
-      if (bits == 4) {
-        scale = hn::Mul(scale, weight_scale);
-        total = hn::MulAdd(hn::Set(floats, x.sums[i]), weight_offset, total);
+      sum0[r] = sum1[r] = hn::Zero(d);
+      if (bits == 4) continue;
+      const auto header = hn::Set(d, headers[r * stride]);
+      sum0[r] = add_pairs(header, hn::LoadU(d, panel), sum0[r]);
+      sum1[r] = add_pairs(header, hn::LoadU(d, panel + lanes), sum1[r]);
+    }
+    panel += columns;
+    for (int64_t w = 0; w < words; ++w, panel += columns) {
+      add_step<bits, 0>(x++, stride, panel, sum0, sum1);
+      if constexpr (bits == 4) {
+        add_step<bits, 1>(x++, stride, panel, sum0, sum1);
+        add_step<bits, 2>(x++, stride, panel, sum0, sum1);
+        add_step<bits, 3>(x++, stride, panel, sum0, sum1);
       }
-      hn::StoreU(hn::MulAdd(scale, sum, total), floats, to);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      hn::StoreU(sum0[r], d, sums + r * columns);
+      hn::StoreU(sum1[r], d, sums + r * columns + lanes);
     }
   }
-}
 
-template <int bits, int rows>
-void multiply_pairs(const Int8Rows& x, int64_t first_row, const int32_t* panel, float* totals) {
-  constexpr Int8Layout layout{bits, 2};
-  const int64_t groups = layout.groups(x.k), stride = groups * layout.row_words();
-  const int32_t* a = x.data + first_row * stride;
-  HWY_ALIGN int32_t sums[rows * pair_cols];
-  std::fill_n(totals, rows * pair_cols, 0.0f);
-  for (int64_t g = 0; g < groups; ++g, a += layout.row_words()) {
-    const int64_t words = layout.weight_words(std::min<int64_t>(layout.group(), x.k - g * layout.group()));
-    multiply_group<bits, rows>(a, stride, panel, words, sums);
-    add_group<bits, rows>(x, first_row, groups, g, sums, panel, totals);
-    panel += pair_cols * (1 + words);
+  /// `header`: of the weight's group.
+  template <int bits, int rows>
+  HWY_NOINLINE static void add(const Int8Rows& x, int64_t first, int64_t groups, const int32_t* sums,
+                               const int32_t* header, float* totals) {
+    const Ints d;
+    const Floats floats;
+    for (int c = 0; c < columns; c += lanes) {
+      const auto both = hn::LoadU(d, header + c);
+      const auto weight_scale = hn::BitCast(floats, hn::ShiftLeft<16>(both)),
+                 weight_offset = hn::BitCast(floats, hn::AndNot(hn::Set(d, 0xFFFF), both));
+      for (int r = 0; r < rows; ++r) {
+        const int64_t i = first + r * groups;
+        float* to = totals + r * columns + c;
+        const auto sum = hn::ConvertTo(floats, hn::LoadU(d, sums + r * columns + c));
+        auto scale = hn::Set(floats, x.scales[i]), total = hn::LoadU(floats, to);
+        if (bits == 4) {
+          scale = hn::Mul(scale, weight_scale);
+          total = hn::MulAdd(hn::Set(floats, x.sums[i]), weight_offset, total);
+        }
+        hn::StoreU(hn::MulAdd(scale, sum, total), floats, to);
+      }
+    }
   }
-}
+};
 
-template <int bits>
-void multiply_pairs_tile(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, float* sums) {
-  static constexpr void (*by_rows[])(const Int8Rows&, int64_t, const int32_t*, float*) = {
-    multiply_pairs<bits, 1>,
-    multiply_pairs<bits, 2>,
-    multiply_pairs<bits, 3>,
-    multiply_pairs<bits, 4>,
-    multiply_pairs<bits, 5>,
-    multiply_pairs<bits, 6>,
-#if (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM)
-    multiply_pairs<bits, 7>,
-    multiply_pairs<bits, 8>,
-    multiply_pairs<bits, 9>,
-    multiply_pairs<bits, 10>,
-    multiply_pairs<bits, 11>,
-    multiply_pairs<bits, 12>,
-#endif
-  };
-  by_rows[rows - 1](x, first_row, panel, sums);
-}
-
-Int8Kernel pairs_kernel() { return {pair_rows, pair_cols, 2, multiply_pairs_tile<8>, multiply_pairs_tile<4>}; }
+Int8Kernel pairs_kernel() { return int8_kernel<Pairs>("pairs of int16"); }
 
 /// The range of the values of a group and zero. `finite`: whether all of them are finite.
 struct ValueRange {
@@ -156,29 +121,16 @@ struct ValueRange {
 };
 HWY_INLINE ValueRange value_range(const float* x, int64_t n) {
   const Floats d;
-  const Ints ints;
-  auto low = hn::Zero(d), high = low;
-  auto max_bits = hn::Zero(ints);  // as integers, magnitudes have the same order, with NaN above all others
+  const auto zero = hn::Zero(d);
+  auto low = zero, high = zero, products = zero;  // zero times a value that is not finite is NaN
   over_vectors(n, [&](int64_t i, const auto& load, const auto&) HWY_ATTR {
     const auto v = load(x + i);
     low = hn::Min(low, v);
     high = hn::Max(high, v);
-    max_bits = hn::Max(max_bits, hn::BitCast(ints, hn::Abs(v)));
+    products = hn::MulAdd(v, zero, products);
   });
-  const auto largest = hn::BitCast(ints, hn::Set(d, std::numeric_limits<float>::max()));
-  if (!hn::AllFalse(ints, hn::Gt(max_bits, largest))) return {0, 0, false};
+  if (!hn::AllTrue(d, hn::Eq(products, zero))) return {0, 0, false};
   return {hn::GetLane(hn::MinOfLanes(d, low)), max_lanes(high), true};
-}
-
-/// Stores the first `count` lanes at `to`, converted to a smaller type.
-template <class T>
-HWY_INLINE void store_small(hn::Vec<Ints> whole, int64_t count, T* to) {
-  const hn::Rebind<T, Floats> d;
-  const auto small = hn::DemoteTo(d, whole);
-  if (count == lanes) return hn::StoreU(small, d, to);
-  HWY_ALIGN T few[lanes];
-  hn::Store(small, d, few);
-  std::memcpy(to, few, sizeof(T) * static_cast<size_t>(count));
 }
 
 /// How the values of a group are rounded: to round(x * steps) + zero.
@@ -189,7 +141,7 @@ struct Rounding {
 
 /// 256 values, of which zero is one, distributed evenly over a range; or, for weights of 4 bits, 255 values
 /// around zero. If the step between two values would not be a normal number, the range is taken to be zero.
-Rounding rounding_of(const ValueRange& range, int bits) {
+HWY_INLINE Rounding rounding_of(const ValueRange& range, int bits) {
   constexpr float smallest = 256 * std::numeric_limits<float>::min();
   if (!range.finite) return {0, std::numeric_limits<float>::quiet_NaN(), 0};
   const float size = bits == 8 ? range.highest - range.lowest : 2 * std::max(range.highest, -range.lowest),
@@ -198,43 +150,59 @@ Rounding rounding_of(const ValueRange& range, int bits) {
   if (size < smallest) return {0, 0, 0};
   const float steps = count / size;
   return {steps, size / count,
-          bits == 8 ? -128 - static_cast<int32_t>(std::nearbyint(range.lowest * steps)) : 0};
+          bits == 8 ? -128 - hn::GetLane(hn::NearestInt(hn::Set(Floats(), range.lowest * steps))) : 0};
+}
+
+/// Rounds the values of a group, stores them as type T, and returns their sum.
+template <class T>
+HWY_INLINE int32_t round_values(const float* from, int64_t count, const Rounding& rounding, T* to) {
+  const Floats d;
+  const Ints ints;
+  const hn::Rebind<T, Floats> small;
+  const auto steps = hn::Set(d, rounding.steps);
+  const auto zero = hn::Set(ints, rounding.zero), highest = hn::Set(ints, 127);
+  const auto rounded = [&](Vector v) HWY_ATTR {
+    return hn::Min(hn::Add(hn::NearestInt(hn::Mul(v, steps)), zero), highest);
+  };
+  auto sum = hn::Zero(ints);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto whole = rounded(hn::LoadU(d, from + i));
+    sum = hn::Add(sum, whole);
+    hn::StoreU(hn::DemoteTo(small, whole), small, to + i);
+  }
+  if (const int64_t rest = count - i; rest > 0) {
+    const auto whole = rounded(load_first(from + i, rest));
+    sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(ints, static_cast<size_t>(rest)), whole));
+    HWY_ALIGN T few[lanes];
+    hn::Store(hn::DemoteTo(small, whole), small, few);
+    std::memcpy(to + i, few, sizeof(T) * static_cast<size_t>(rest));
+  }
+  return hn::GetLane(hn::SumOfLanes(ints, sum));
 }
 
 /// Rounds rows [begin, end) of x [., k] to int8, group by group (Int8Rows).
 void quantize_rows(const View& x, int64_t begin, int64_t end, Int8Layout layout, int32_t* data, float* scales,
                    float* sums) {
-  const Floats d;
-  const Ints ints;
   const int64_t groups = layout.groups(x.cols);
-  for (int64_t i = begin * groups; i < end * groups; ++i) {
-    const int64_t column = i % groups * layout.group(),
-                  count = std::min<int64_t>(layout.group(), x.cols - column);
-    const float* from = x.row<float>(i / groups) + column;
-    const Rounding rounding = rounding_of(value_range(from, count), layout.bits);
-    int32_t* words = data + i * layout.row_words();
-    scales[i] = rounding.scale;
-    sums[i] = rounding.scale * 0;
-    if (count < layout.group() || rounding.steps == 0) std::fill_n(words, layout.row_words(), 0);
-    if (rounding.steps == 0) continue;
-    const auto steps = hn::Set(d, rounding.steps);
-    const auto zero = hn::Set(ints, rounding.zero);
-    auto sum = hn::Zero(ints);
-    for (int64_t c = 0; c < count; c += lanes) {
-      const int64_t n = std::min<int64_t>(lanes, count - c);
-      const auto v = n == lanes ? hn::LoadU(d, from + c) : load_first(from + c, n);
-      auto whole = hn::NearestInt(hn::Mul(v, steps));
-      whole = hn::Min(hn::Add(whole, zero), hn::Set(ints, 127));
-      sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(ints, static_cast<size_t>(n)), whole));
-      if (layout.step_size == 2)
-        store_small(whole, n, reinterpret_cast<int16_t*>(words + 1) + c);
-      else
-        store_small(whole, n, reinterpret_cast<int8_t*>(words + 1) + c);
+  for (int64_t r = begin; r < end; ++r) {
+    int32_t *words = data + r * layout.row_stride(x.cols), *header = words + groups * layout.row_words();
+    float *scale = scales + r * groups, *sum = sums + r * groups;
+    for (int64_t column = 0; column < x.cols;
+         column += layout.group(), words += layout.row_words(), ++header, ++scale, ++sum) {
+      const float* from = x.row<float>(r) + column;
+      const int64_t count = std::min<int64_t>(layout.group(), x.cols - column);
+      const Rounding rounding = rounding_of(value_range(from, count), layout.bits);
+      if (count < layout.group() || rounding.steps == 0) std::fill_n(words, layout.row_words(), 0);
+      int32_t total = 0;
+      if (rounding.steps != 0)
+        total = layout.step_size == 2 ? round_values(from, count, rounding, reinterpret_cast<int16_t*>(words))
+                                      : round_values(from, count, rounding, reinterpret_cast<int8_t*>(words));
+      const int16_t pair[] = {static_cast<int16_t>(-rounding.zero), static_cast<int16_t>(total)};
+      std::memcpy(header, pair, sizeof pair);
+      *scale = rounding.scale;
+      *sum = rounding.scale * static_cast<float>(total);
     }
-    const int32_t total = hn::GetLane(hn::SumOfLanes(ints, sum));
-    const int16_t header[] = {static_cast<int16_t>(-rounding.zero), static_cast<int16_t>(total)};
-    std::memcpy(words, header, sizeof header);
-    sums[i] = rounding.scale * static_cast<float>(total);
   }
 }
 
@@ -259,16 +227,21 @@ HWY_INLINE void finish_sums(const kernel::Matmul& p, const Int8Panels& w, const 
 /// Computes rows [row0, row1) and columns [col0, col1) of a product.
 void multiply_int8_block(const kernel::Matmul& p, const Int8Panels& w, const Int8Rows& x,
                          const int64_t block[4]) {
-  HWY_ALIGN float sums[12 * 32];
+  HWY_ALIGN float sums[max_int8_tile];
   const Int8Kernel& kernel = w.kernel;
-  for (int64_t col = block[2]; col < block[3]; col += kernel.tile_cols) {
-    const int32_t* panel = w.data + col * w.words();
-    for (int64_t row = block[0]; row < block[1]; row += kernel.tile_rows) {
-      const int rows = static_cast<int>(std::min<int64_t>(kernel.tile_rows, block[1] - row));
-      w.tile()(x, row, rows, panel, sums);
-      finish_sums(p, w, sums, row, rows, col, kernel.tile_cols);
-    }
-  }
+  if (kernel.begin) kernel.begin();
+  // The panels of a block of columns stay in the second-level cache, from which they are read for each tile of
+  // rows.
+  constexpr int64_t block_words = int64_t{1} << 16;
+  const int64_t width = std::max<int64_t>(block_words / w.words() / kernel.tile_cols, 1) * kernel.tile_cols;
+  for (int64_t begin = block[2]; begin < block[3]; begin += width)
+    for (int64_t row = block[0]; row < block[1]; row += kernel.tile_rows)
+      for (int64_t col = begin; col < std::min(begin + width, block[3]); col += kernel.tile_cols) {
+        const int rows = static_cast<int>(std::min<int64_t>(kernel.tile_rows, block[1] - row));
+        w.tile()(x, row, rows, w.data + col * w.words(), sums);
+        finish_sums(p, w, sums, row, rows, col, kernel.tile_cols);
+      }
+  if (kernel.end) kernel.end();
 }
 
 }  // namespace sixfold::HWY_NAMESPACE
@@ -338,8 +311,9 @@ void pack_channel(const int8_t* channel, const float* scales, const Int8Panels& 
 Int8Kernel int8_pairs_kernel() { return HWY_DYNAMIC_DISPATCH(pairs_kernel)(); }
 
 Int8Kernel best_int8_kernel() {
+  if (const Int8Kernel amx = int8_amx_kernel()) return amx;
   const Int8Kernel vnni = int8_vnni_kernel();
-  return vnni.eight_bits ? vnni : int8_pairs_kernel();
+  return vnni ? vnni : int8_pairs_kernel();
 }
 
 std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel) {
@@ -366,10 +340,11 @@ void CpuBackend::matmul_int8(const kernel::Matmul& p, const Int8Panels& weight) 
   if (m == 0 || n == 0) return;
   const SubnormalsAsZero mode;
   const Int8Layout& layout = weight.layout;
-  const int64_t groups = m * layout.groups(weight.k);
-  float* scales = shared_scratch_.floats(groups * (2 + layout.row_words()));
-  float* sums = scales + groups;
-  int32_t* data = reinterpret_cast<int32_t*>(sums + groups);
+  const int64_t groups = m * layout.groups(weight.k),
+                words = round_up(m, weight.kernel.tile_rows) * layout.row_stride(weight.k);
+  float* memory = shared_scratch_.floats(words + 2 * groups);
+  int32_t* data = reinterpret_cast<int32_t*>(memory);
+  float *scales = memory + words, *sums = scales + groups;
   split(m, 2 * p.a.cols, [&](int64_t begin, int64_t end, int) {
     HWY_DYNAMIC_DISPATCH(quantize_rows)(p.a, begin, end, layout, data, scales, sums);
   });

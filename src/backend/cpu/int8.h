@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <array>
+#include <utility>
 #include <vector>
 
 #include "backend/cpu/cpu_backend.h"
@@ -9,8 +12,9 @@
 
 namespace sixfold {
 
-/// The layout of a product's operands in groups of columns. A group is a header of one word, of int32, and
-/// words of elements: for activations one for each step of a kernel, for weights `in_word()` elements each.
+/// The layout of a product's operands in groups of columns. A group has a header of one word, of int32, and
+/// words of elements: for activations one for each step of a kernel, for weights `in_word()` elements each. In
+/// a weight the header is before the words; a row of activations has the words of all groups, then the headers.
 struct Int8Layout {
   int bits;  ///< of an element of the weight: 8 or 4
   /// Number of elements of a step: four int8, or two int16. An activation fills a step's word.
@@ -18,19 +22,25 @@ struct Int8Layout {
 
   /// Number of elements in a word of a weight.
   constexpr int in_word() const { return bits == 4 ? 8 : step_size; }
-  /// Number of columns of a group; the last one may be shorter.
-  int group() const { return bits == 8 ? 128 : 32; }
+  constexpr int64_t group() const { return columns_of_group(bits); }
   int64_t groups(int64_t k) const { return (k + group() - 1) / group(); }
   /// Number of words of the weight in a group of `columns` columns, without the header.
   int64_t weight_words(int64_t columns) const { return (columns + in_word() - 1) / in_word(); }
-  /// Number of words of the activations in a whole group, with the header.
-  int64_t row_words() const { return 1 + group() / step_size; }
+  /// Number of words of the activations in a whole group, without the header.
+  constexpr int64_t row_words() const { return group() / step_size; }
+  /// Distance of two rows of activations in words: an odd number of cache lines, so that the lines of many rows
+  /// fit into the first-level cache together.
+  int64_t row_stride(int64_t k) const {
+    constexpr int64_t line = 16;
+    return (groups(k) * (row_words() + 1) + line - 1) / line / 2 * 2 * line + line;
+  }
 };
 
 /// Rows of activations in int8: x is about scale * (rounded - zero). The zero of weights of 4 bits is 0.
 struct Int8Rows {
-  /// [rows, groups, row_words()]. The header is, for weights of 8 bits, the pair of int16 (-zero, sum of the
-  /// rounded numbers), which a kernel multiplies with that of the weight; for 4 bits it is unused.
+  /// [rows, row_stride(k)], from the beginning of a cache line; there is memory for whole tiles of rows. The
+  /// header is, for weights of 8 bits, the pair of int16 (-zero, sum of the rounded numbers), which a kernel
+  /// multiplies with that of the weight; for 4 bits it is unused.
   const int32_t* data;
   const float* scales;  ///< [rows, groups]
   const float* sums;  ///< [rows, groups]: for weights of 4 bits, the sum of the group's rounded x; else unused
@@ -39,6 +49,38 @@ struct Int8Rows {
 
 /// sums [rows, tile_cols] = rows of x times a panel; 1 <= rows <= tile_rows.
 using Int8Tile = void (*)(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, float* sums);
+
+/// Multiplies rows of x by a panel, group by group. `Groups` has the work of an instruction set: its sizes, and
+/// for a number of bits and of rows:
+/// - `multiply`: sums [rows, columns] = rows of x, with their headers, times a group of the panel, in int32. It
+/// is not inlined, so
+///   that all sums stay in registers.
+/// - `add`: adds these sums, scaled, to totals [rows, columns]. `first`: of the first row's group in x.scales.
+template <class Groups, int bits, int rows>
+void multiply_groups(const Int8Rows& x, int64_t first_row, const int32_t* panel, float* totals) {
+  constexpr Int8Layout layout{bits, Groups::step_size};
+  const int64_t groups = layout.groups(x.k), stride = layout.row_stride(x.k);
+  const int32_t *from = x.data + first_row * stride, *headers = from + groups * layout.row_words();
+  alignas(64) int32_t sums[rows * Groups::columns];
+  std::fill_n(totals, rows * Groups::columns, 0.0f);
+  for (int64_t g = 0; g < groups; ++g) {
+    const int64_t words = layout.weight_words(std::min<int64_t>(layout.group(), x.k - g * layout.group()));
+    Groups::template multiply<bits, rows>(from + g * layout.row_words(), headers + g, stride, panel, words,
+                                          sums);
+    Groups::template add<bits, rows>(x, first_row * groups + g, groups, sums, panel, totals);
+    panel += Groups::columns * (1 + words);
+  }
+}
+
+/// An Int8Tile of `Groups`.
+template <class Groups, int bits>
+void multiply_int8_tile(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, float* sums) {
+  constexpr auto table = []<int... less_one>(std::integer_sequence<int, less_one...>) {
+    return std::array{&multiply_groups<Groups, bits, less_one + 1>...};
+  };
+  static constexpr auto by_rows = table(std::make_integer_sequence<int, Groups::max_rows>());
+  by_rows[static_cast<size_t>(rows - 1)](x, first_row, panel, sums);
+}
 
 /// The kernels of an instruction set. A panel holds `tile_cols` output channels side by side, word by word.
 /// Words of 8 bits hold the elements of one step: int16, or bytes with 128 added, since VNNI multiplies
@@ -49,16 +91,37 @@ using Int8Tile = void (*)(const Int8Rows& x, int64_t first_row, int rows, const 
 /// Its product with the header of a row removes the zero of the activations and the 128 of the weights. For 4
 /// bits it holds two bf16: the scale in the lower half and the offset in the upper one.
 struct Int8Kernel {
-  int tile_rows, tile_cols;
-  int step_size;
-  Int8Tile eight_bits, four_bits;
+  const char* name = "";
+  int tile_rows = 0, tile_cols = 0;
+  int step_size = 0;
+  Int8Tile eight_bits = nullptr, four_bits = nullptr;
+  void (*begin)() = nullptr;  ///< if not null, called by a thread before it computes tiles
+  void (*end)() = nullptr;    ///< if not null, called by the thread after them
+
+  explicit operator bool() const { return eight_bits != nullptr; }
 };
+/// The largest tile, rows * columns.
+inline constexpr int max_int8_tile = 32 * 32;
+
+/// The kernel of `Groups` (see multiply_groups).
+template <class Groups>
+Int8Kernel int8_kernel(const char* name) {
+  static_assert(Groups::max_rows * Groups::columns <= max_int8_tile);
+  return {.name = name,
+          .tile_rows = Groups::max_rows,
+          .tile_cols = Groups::columns,
+          .step_size = Groups::step_size,
+          .eight_bits = multiply_int8_tile<Groups, 8>,
+          .four_bits = multiply_int8_tile<Groups, 4>};
+}
 
 /// A kernel with steps of two int16, written with Highway.
 Int8Kernel int8_pairs_kernel();
-/// A kernel with steps of four int8, for AVX512-VNNI. Its tiles are null if the processor, or the instruction
-/// set it is limited to, does not have VNNI.
+/// Kernels with steps of four int8, for AVX512-VNNI and for AMX, which multiplies few rows, and weights of 4
+/// bits, by VNNI. Each is empty if the processor, the system, or the instruction set that the process is
+/// limited to, does not have these instructions.
 Int8Kernel int8_vnni_kernel();
+Int8Kernel int8_amx_kernel();
 /// Returns the fastest kernel that the processor supports.
 Int8Kernel best_int8_kernel();
 

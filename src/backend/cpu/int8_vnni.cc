@@ -1,7 +1,5 @@
 #include <hwy/targets.h>
 
-#include <algorithm>
-
 #include "backend/cpu/int8.h"
 
 // Uses AVX512-VNNI through compiler intrinsics, because Highway's AVX3 does not include it.
@@ -10,6 +8,7 @@
 #include <immintrin.h>
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // in the headers of intrinsics (GCC bug 105593)
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
 
 namespace sixfold {
@@ -17,108 +16,84 @@ namespace {
 
 #define SIXFOLD_VNNI [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
 
-constexpr int max_rows = 12, columns = 32;
-constexpr int prefetched_words = 64;  ///< words by which the weight is fetched into the cache before it is used
+/// The work of `multiply_groups` with steps of four int8.
+struct Quads {
+  static constexpr int max_rows = 12, columns = 32, step_size = 4;
+  /// Words by which the weight is fetched into the cache before it is used.
+  static constexpr int prefetched_words = 64;
 
-/// sums [rows, columns] = rows of x times the words of a group. A function of its own, so that all sums stay in
-/// registers.
-template <int bits, int rows>
-[[gnu::noinline]] SIXFOLD_VNNI void multiply_group(const int32_t* x, int64_t stride, const int32_t* panel,
-                                                   int64_t words, int32_t* sums) {
-  constexpr int steps = 8 / bits;  // of a word of the weight
-  const __m512i element = _mm512_set1_epi32(0x0F0F0F0F);
-  __m512i sum0[rows], sum1[rows];
-  const __m512i header0 = _mm512_loadu_si512(panel), header1 = _mm512_loadu_si512(panel + 16);
+  template <int bits, int rows>
+  [[gnu::noinline]] SIXFOLD_VNNI static void multiply(const int32_t* x, const int32_t* headers, int64_t stride,
+                                                      const int32_t* panel, int64_t words, int32_t* sums) {
+    constexpr int steps = 8 / bits;  // of a word of the weight
+    const __m512i element = _mm512_set1_epi32(0x0F0F0F0F);
+    __m512i sum0[rows], sum1[rows];
+    const __m512i header0 = _mm512_loadu_si512(panel), header1 = _mm512_loadu_si512(panel + 16);
 #pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r) {
-    sum0[r] = sum1[r] = _mm512_setzero_si512();
-    if (bits == 4) continue;
-    const __m512i header = _mm512_set1_epi32(x[r * stride]);
-    sum0[r] = _mm512_dpwssd_epi32(sum0[r], header0, header);
-    sum1[r] = _mm512_dpwssd_epi32(sum1[r], header1, header);
-  }
-  ++x, panel += columns;
-  for (int64_t w = 0; w < words; ++w, panel += columns) {
-    if constexpr (rows < max_rows / 2) {  // with few rows, reading the weight takes most of the time
-      _mm_prefetch(panel + prefetched_words * columns, _MM_HINT_T0);
-      _mm_prefetch(panel + prefetched_words * columns + 16, _MM_HINT_T0);
-    }
-    __m512i word0 = _mm512_loadu_si512(panel), word1 = _mm512_loadu_si512(panel + 16);
-#pragma GCC unroll 2
-    for (int s = 0; s < steps; ++s) {
-      const __m512i w0 = bits == 8 ? word0 : _mm512_and_si512(word0, element),
-                    w1 = bits == 8 ? word1 : _mm512_and_si512(word1, element);
-#pragma GCC unroll 16
-      for (int r = 0; r < rows; ++r) {  // the weight is the unsigned operand
-        const __m512i quad = _mm512_set1_epi32(x[r * stride + w * steps + s]);
-        sum0[r] = _mm512_dpbusd_epi32(sum0[r], w0, quad);
-        sum1[r] = _mm512_dpbusd_epi32(sum1[r], w1, quad);
-      }
-      if (bits == 4) word0 = _mm512_srli_epi32(word0, 4), word1 = _mm512_srli_epi32(word1, 4);
-    }
-  }
-#pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r) {
-    _mm512_storeu_si512(sums + r * columns, sum0[r]);
-    _mm512_storeu_si512(sums + r * columns + 16, sum1[r]);
-  }
-}
-
-/// Adds the sums of group `g`, scaled, to totals [rows, columns]. `header`: of the weight's group.
-template <int bits, int rows>
-SIXFOLD_VNNI void add_group(const Int8Rows& x, int64_t first_row, int64_t groups, int64_t g,
-                            const int32_t* sums, const int32_t* header, float* totals) {
-  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000));
-  for (int c = 0; c < columns; c += 16) {
-    const __m512i both = _mm512_loadu_si512(header + c);
-    const __m512 weight_scale = _mm512_castsi512_ps(_mm512_slli_epi32(both, 16)),
-                 weight_offset = _mm512_castsi512_ps(_mm512_and_si512(both, upper));
     for (int r = 0; r < rows; ++r) {
-      const int64_t i = (first_row + r) * groups + g;
-      float* to = totals + r * columns + c;
-      const __m512 sum = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums + r * columns + c));
-      __m512 scale = _mm512_set1_ps(x.scales[i]), total = _mm512_loadu_ps(to);
-      if (bits == 4) {
-        scale = _mm512_mul_ps(scale, weight_scale);
-        total = _mm512_fmadd_ps(_mm512_set1_ps(x.sums[i]), weight_offset, total);
+      sum0[r] = sum1[r] = _mm512_setzero_si512();
+      if (bits == 4) continue;
+      const __m512i header = _mm512_set1_epi32(headers[r * stride]);
+      sum0[r] = _mm512_dpwssd_epi32(sum0[r], header0, header);
+      sum1[r] = _mm512_dpwssd_epi32(sum1[r], header1, header);
+    }
+    panel += columns;
+    for (int64_t w = 0; w < words; ++w, panel += columns) {
+      if constexpr (rows < max_rows / 2) {  // with few rows, reading the weight takes most of the time
+        _mm_prefetch(panel + prefetched_words * columns, _MM_HINT_T0);
+        _mm_prefetch(panel + prefetched_words * columns + 16, _MM_HINT_T0);
       }
-      _mm512_storeu_ps(to, _mm512_fmadd_ps(scale, sum, total));
+      __m512i word0 = _mm512_loadu_si512(panel), word1 = _mm512_loadu_si512(panel + 16);
+#pragma GCC unroll 2
+      for (int s = 0; s < steps; ++s) {
+        const __m512i w0 = bits == 8 ? word0 : _mm512_and_si512(word0, element),
+                      w1 = bits == 8 ? word1 : _mm512_and_si512(word1, element);
+#pragma GCC unroll 16
+        for (int r = 0; r < rows; ++r) {  // the weight is the unsigned operand
+          const __m512i quad = _mm512_set1_epi32(x[r * stride + w * steps + s]);
+          sum0[r] = _mm512_dpbusd_epi32(sum0[r], w0, quad);
+          sum1[r] = _mm512_dpbusd_epi32(sum1[r], w1, quad);
+        }
+        if (bits == 4) word0 = _mm512_srli_epi32(word0, 4), word1 = _mm512_srli_epi32(word1, 4);
+      }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      _mm512_storeu_si512(sums + r * columns, sum0[r]);
+      _mm512_storeu_si512(sums + r * columns + 16, sum1[r]);
     }
   }
-}
 
-template <int bits, int rows>
-SIXFOLD_VNNI void multiply_quads(const Int8Rows& x, int64_t first_row, const int32_t* panel, float* totals) {
-  constexpr Int8Layout layout{bits, 4};
-  const int64_t groups = layout.groups(x.k), stride = groups * layout.row_words();
-  const int32_t* a = x.data + first_row * stride;
-  alignas(64) int32_t sums[rows * columns];
-  std::fill_n(totals, rows * columns, 0.0f);
-  for (int64_t g = 0; g < groups; ++g, a += layout.row_words()) {
-    const int64_t words = layout.weight_words(std::min<int64_t>(layout.group(), x.k - g * layout.group()));
-    multiply_group<bits, rows>(a, stride, panel, words, sums);
-    add_group<bits, rows>(x, first_row, groups, g, sums, panel, totals);
-    panel += columns * (1 + words);
+  /// `header`: of the weight's group.
+  template <int bits, int rows>
+  SIXFOLD_VNNI static void add(const Int8Rows& x, int64_t first, int64_t groups, const int32_t* sums,
+                               const int32_t* header, float* totals) {
+    const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000));
+    for (int c = 0; c < columns; c += 16) {
+      const __m512i both = _mm512_loadu_si512(header + c);
+      const __m512 weight_scale = _mm512_castsi512_ps(_mm512_slli_epi32(both, 16)),
+                   weight_offset = _mm512_castsi512_ps(_mm512_and_si512(both, upper));
+      for (int r = 0; r < rows; ++r) {
+        const int64_t i = first + r * groups;
+        float* to = totals + r * columns + c;
+        const __m512 sum = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums + r * columns + c));
+        __m512 scale = _mm512_set1_ps(x.scales[i]), total = _mm512_loadu_ps(to);
+        if (bits == 4) {
+          scale = _mm512_mul_ps(scale, weight_scale);
+          total = _mm512_fmadd_ps(_mm512_set1_ps(x.sums[i]), weight_offset, total);
+        }
+        _mm512_storeu_ps(to, _mm512_fmadd_ps(scale, sum, total));
+      }
+    }
   }
-}
-
-template <int bits>
-void multiply_tile(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, float* sums) {
-  static constexpr void (*by_rows[])(const Int8Rows&, int64_t, const int32_t*, float*) = {
-      multiply_quads<bits, 1>,  multiply_quads<bits, 2>,  multiply_quads<bits, 3>,
-      multiply_quads<bits, 4>,  multiply_quads<bits, 5>,  multiply_quads<bits, 6>,
-      multiply_quads<bits, 7>,  multiply_quads<bits, 8>,  multiply_quads<bits, 9>,
-      multiply_quads<bits, 10>, multiply_quads<bits, 11>, multiply_quads<bits, max_rows>,
-  };
-  by_rows[rows - 1](x, first_row, panel, sums);
-}
+};
 
 }  // namespace
 
 Int8Kernel int8_vnni_kernel() {
   const bool supported = (hwy::SupportedTargets() & HWY_AVX3) && __builtin_cpu_supports("avx512vnni");
   if (!supported) return {};
-  return {max_rows, columns, 4, multiply_tile<8>, multiply_tile<4>};
+  return int8_kernel<Quads>("VNNI");
 }
 
 }  // namespace sixfold

@@ -68,8 +68,7 @@ std::string describe_processor() {
   const Bf16Kernel bf16 = best_bf16_kernel();
   const int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
   return fmt::format("{} vectors, {}, int8 by {}", hwy::TargetName(usable & -usable),
-                     bf16 ? fmt::format("bf16 by {}", bf16.name) : "no bf16",
-                     int8_vnni_kernel().eight_bits ? "VNNI" : "pairs of int16");
+                     bf16 ? fmt::format("bf16 by {}", bf16.name) : "no bf16", best_int8_kernel().name);
 }
 
 /// Packs b [k, n] into `panels`; threads share the work.

@@ -56,7 +56,7 @@ Rounded<T> round_group(const T* x, int64_t count, bool symmetric) {
 
 /// m.result = rows of m.a in int8 times rows of b, of 8 or 4 bits. Sums over a group are exact.
 void multiply_int8(const kernel::Matmul& m, const View& b) {
-  const int64_t size = b.bits() == 8 ? 128 : 32, groups = (b.cols + size - 1) / size;
+  const int64_t size = columns_of_group(b.bits()), groups = (b.cols + size - 1) / size;
   with_type(m.result.dtype, [&]<class T>(T) {
     for (int64_t row = 0; row < m.result.rows; ++row) {
       std::vector<Rounded<T>> x;

@@ -47,8 +47,8 @@ struct Int8Case {
   int64_t m, n, k;
 };
 
-const std::vector<Int8Case> cases{{1, 1, 1},    {1, 32, 256}, {3, 33, 5},    {12, 64, 64},
-                                  {13, 31, 67}, {30, 97, 30}, {5, 16, 1023}, {25, 130, 256}};
+const std::vector<Int8Case> cases{{1, 1, 1},    {1, 32, 256},  {3, 33, 5},     {12, 64, 64}, {13, 31, 67},
+                                  {30, 97, 30}, {5, 16, 1023}, {25, 130, 256}, {50, 70, 333}};
 
 std::vector<std::pair<Int8Case, int>> cases_of_both_widths() {
   std::vector<std::pair<Int8Case, int>> all;
@@ -66,10 +66,10 @@ template <class Check>
 void for_kernels(const Check& check) {
   for (const int64_t target : InstructionSet::all()) {
     const InstructionSet set(target);
-    check(int8_pairs_kernel(), std::string("pairs on ") + hwy::TargetName(target));
-    if (int8_vnni_kernel().eight_bits)
-      check(int8_vnni_kernel(), std::string("VNNI on ") + hwy::TargetName(target));
+    for (const Int8Kernel& kernel : {int8_pairs_kernel(), int8_vnni_kernel()})
+      if (kernel) check(kernel, std::string(kernel.name) + " on " + hwy::TargetName(target));
   }
+  if (const Int8Kernel amx = int8_amx_kernel()) check(amx, amx.name);
 }
 
 TEST(CpuInt8, EveryKernelAgreesWithTheReference) {
