@@ -22,7 +22,7 @@ namespace {
 constexpr int max_rows = 32, columns = 32;
 constexpr int tile_side = 16;  ///< rows of a tile, and words in its rows
 /// Up to so many rows VNNI is faster.
-constexpr int few_rows = 6;
+constexpr int few_rows = 4;
 
 /// A group of columns of some rows and of a panel.
 struct Group {
