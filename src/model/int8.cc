@@ -21,9 +21,14 @@ constexpr float rounding_offset = 0x1.8p23f;
 /// A row without a larger magnitude becomes zero, because its scale would not be a normal number.
 constexpr float smallest = 128 * std::numeric_limits<float>::min();
 
+/// The largest magnitude, of eight values at a time, so that compilers can vectorise it.
 float largest_of(std::span<const float> values) {
-  float largest = 0;
-  for (const float value : values) largest = std::max(largest, std::abs(value));
+  std::array<float, 8> all{};
+  size_t i = 0;
+  for (; i + all.size() <= values.size(); i += all.size())
+    for (size_t j = 0; j < all.size(); ++j) all[j] = std::max(all[j], std::abs(values[i + j]));
+  for (; i < values.size(); ++i) all[0] = std::max(all[0], std::abs(values[i]));
+  const float largest = *std::ranges::max_element(all);
   return largest < smallest ? 0 : largest;
 }
 
@@ -117,15 +122,19 @@ Line best_line(std::span<const float> values) {
 Int8Matrix round_to_int8(const std::vector<float>& values, int64_t cols) {
   Int8Matrix matrix;
   matrix.data.resize(values.size());
-  const float matrix_max = largest_of(values);
-  const bool one_scale = matrix_max > 0 && are_multiples(values, matrix_max);
-  for (size_t begin = 0; begin < values.size(); begin += static_cast<size_t>(cols)) {
-    const std::span<const float> row(values.data() + begin, static_cast<size_t>(cols));
-    const float largest = one_scale ? matrix_max : largest_of(row),
-                inverse_scale = largest > 0 ? 127 / largest : 0;
-    matrix.scales.push_back(largest / 127);
-    for (size_t i = 0; i < row.size(); ++i)
-      matrix.data[begin + i] = static_cast<int8_t>(row[i] * inverse_scale + rounding_offset - rounding_offset);
+  const auto width = static_cast<size_t>(cols);
+  std::vector<float> largest;  // of each row
+  for (size_t begin = 0; begin < values.size(); begin += width)
+    largest.push_back(largest_of(std::span(values).subspan(begin, width)));
+  const float matrix_max = largest.empty() ? 0 : *std::ranges::max_element(largest);
+  if (matrix_max > 0 && are_multiples(values, matrix_max)) std::ranges::fill(largest, matrix_max);
+  for (size_t row = 0; row < largest.size(); ++row) {
+    const float inverse_scale = largest[row] > 0 ? 127 / largest[row] : 0;
+    matrix.scales.push_back(largest[row] / 127);
+    const float* from = values.data() + row * width;
+    int8_t* to = matrix.data.data() + row * width;
+    for (size_t i = 0; i < width; ++i)
+      to[i] = static_cast<int8_t>(from[i] * inverse_scale + rounding_offset - rounding_offset);
   }
   return matrix;
 }
