@@ -52,9 +52,8 @@ using Int8Tile = void (*)(const Int8Rows& x, int64_t first_row, int rows, const 
 
 /// Multiplies rows of x by a panel, group by group. `Groups` has the work of an instruction set: its sizes, and
 /// for a number of bits and of rows:
-/// - `multiply`: sums [rows, columns] = rows of x, with their headers, times a group of the panel, in int32. It
-/// is not inlined, so
-///   that all sums stay in registers.
+/// - `multiply`: sums [rows, columns] = rows of x, with their headers, times a group of the panel, in int32.
+///   Not inlined, so that all sums stay in registers.
 /// - `add`: adds these sums, scaled, to totals [rows, columns]. `first`: of the first row's group in x.scales.
 template <class Groups, int bits, int rows>
 void multiply_groups(const Int8Rows& x, int64_t first_row, const int32_t* panel, float* totals) {

@@ -20,6 +20,7 @@ namespace {
 #define SIXFOLD_VNNI [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
 
 constexpr int max_rows = 32, columns = 32;
+static_assert(max_rows * columns <= max_int8_tile);
 constexpr int tile_side = 16;  ///< rows of a tile, and words in its rows
 /// Up to so many rows VNNI is faster.
 constexpr int few_rows = 4;
