@@ -88,7 +88,7 @@ PositionTable::PositionTable(std::shared_ptr<Backend> backend, DType dtype, int6
 Tensor PositionTable::for_length(int64_t length) const {
   std::lock_guard lock(mutex_);
   if (table_ && table_.rows() >= length) return table_;
-  const int64_t rows = std::max<int64_t>(256, length + length / 2);
+  const int64_t rows = std::max<int64_t>(64, length + length / 2);
   std::vector<double> values(static_cast<size_t>(rows * width_));
   for (int64_t p = 0; p < rows; ++p)
     for (int64_t i = 0; i < width_; ++i) values[static_cast<size_t>(p * width_ + i)] = formula_(p, i);
