@@ -74,7 +74,9 @@ void for_kernels(const Check& check) {
 
 TEST(CpuInt8, EveryKernelAgreesWithTheReference) {
   const auto reference = make_backend({.device = "reference"});
-  for (const auto& [c, bits] : cases_of_both_widths()) {
+  for (const auto& both : cases_of_both_widths()) {
+    const Int8Case c = both.first;
+    const int bits = both.second;
     Weight weight(c.n, c.k, 1, bits);
     Floats x = Floats::normal(c.m, c.k, 7);
     Floats bias = Floats::normal(1, c.n, 8);
