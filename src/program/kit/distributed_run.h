@@ -15,14 +15,15 @@ int on_all_processes(const std::string& command, const std::function<int(Process
 /// Throws an input error if a launcher has started several processes for a command that runs on one process.
 void require_one_process(const std::string& command);
 
-/// Whether this process prints what all processes would print, before they are connected: it is the root, or the
-/// only process.
+/// Whether this process prints what all processes would print, before they are connected: it is the root, or
+/// the only process.
 bool prints_for_all();
 
 /// Call this before an error is printed that ends the process before the processes are connected; returns the
-/// prefix of its message. On the root returns an empty text at once. On other processes waits for 15 seconds, in
-/// which the launcher ends the process if the root had the same error; otherwise the error is not common, and the
-/// prefix is "process 2: ". Without the wait, the launcher could end the root before that has printed its error.
+/// prefix of its message. On the root returns an empty text at once. On other processes waits for 15 seconds,
+/// in which the launcher ends the process if the root had the same error; otherwise the error is not common,
+/// and the prefix is "process 2: ". Without the wait, the launcher could end the root before that has printed
+/// its error.
 std::string error_prefix_after_root();
 
 }  // namespace sixfold::cli

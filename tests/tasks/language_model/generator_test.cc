@@ -1,10 +1,9 @@
-#include "tasks/language_model/generator_fixture.h"
-
 #include <cmath>
 #include <mutex>
 
 #include "base/file.h"
 #include "error_message.h"
+#include "tasks/language_model/generator_fixture.h"
 #include "text/characters.h"
 #include "text/utf8.h"
 
