@@ -1,16 +1,25 @@
 """What the scripts that write pictures and pages of the documentation share."""
 import os
+import shutil
 import sys
 
 
 def write(path, text):
     """Writes a file whole, or leaves it as it was."""
+    path = os.path.realpath(path)
     new = path + ".new"
-    with open(new, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(new, path)
+    try:
+        with open(new, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            shutil.copymode(path, new)
+        os.replace(new, path)
+    except OSError as error:
+        if os.path.exists(new):
+            os.unlink(new)
+        sys.exit(f"{path}: can't be written: {error}")
 
 
 def keep(pictures):
@@ -23,6 +32,6 @@ def keep(pictures):
         if not sys.argv[1:]:
             write(path, drawn)
             continue
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", newline="") as file:
             if file.read() != drawn:
                 sys.exit(f"{path} is not what {script} draws from the sources; draw it again: {script}")

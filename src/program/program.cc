@@ -124,8 +124,8 @@ std::string error_text(const CLI::App& app, const CLI::ParseError& error) {
 
 ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
   if (argc < 2) {
-    error_prefix_after_root();  // the root prints the help
-    std::cerr << app.help();
+    error_prefix_after_root();  // the root is not ended before it has printed the help
+    if (prints_for_all()) std::cerr << app.help();
     return exit_usage;
   }
   try {

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "backend/cpu/simd.h"
+#include "base/error.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
@@ -89,8 +90,8 @@ struct Pairs {
 
   /// `header`: of the weight's group.
   template <int bits, int rows>
-  HWY_NOINLINE static void add(const Int8Rows& x, int64_t first, int64_t groups, const int32_t* sums,
-                               const int32_t* header, float* totals) {
+  HWY_NOINLINE static void add(const Int8Rows& x, int64_t scale_place, int64_t groups, const int32_t* sums,
+                               const int32_t* header, bool first, float* totals) {
     const Ints d;
     const Floats floats;
     for (int c = 0; c < columns; c += lanes) {
@@ -98,10 +99,10 @@ struct Pairs {
       const auto weight_scale = hn::BitCast(floats, hn::ShiftLeft<16>(both)),
                  weight_offset = hn::BitCast(floats, hn::AndNot(hn::Set(d, 0xFFFF), both));
       for (int r = 0; r < rows; ++r) {
-        const int64_t i = first + r * groups;
+        const int64_t i = scale_place + r * groups;
         float* to = totals + r * columns + c;
         const auto sum = hn::ConvertTo(floats, hn::LoadU(d, sums + r * columns + c));
-        auto scale = hn::Set(floats, x.scales[i]), total = hn::LoadU(floats, to);
+        auto scale = hn::Set(floats, x.scales[i]), total = first ? hn::Zero(floats) : hn::LoadU(floats, to);
         if (bits == 4) {
           scale = hn::Mul(scale, weight_scale);
           total = hn::MulAdd(hn::Set(floats, x.sums[i]), weight_offset, total);
@@ -229,7 +230,8 @@ void multiply_int8_block(const kernel::Matmul& p, const Int8Panels& w, const Int
                          const int64_t block[4]) {
   HWY_ALIGN float sums[max_int8_tile];
   const Int8Kernel& kernel = w.kernel;
-  if (kernel.begin) kernel.begin();
+  const bool prepares = kernel.begin && w.layout.bits == 8 && block[1] - block[0] > kernel.few_rows;
+  if (prepares) kernel.begin();
   // The panels of a block of columns stay in the second-level cache, from which they are read for each tile of
   // rows.
   constexpr int64_t block_words = int64_t{1} << 16;
@@ -241,7 +243,7 @@ void multiply_int8_block(const kernel::Matmul& p, const Int8Panels& w, const Int
         w.tile()(x, row, rows, w.data + col * w.words(), sums);
         finish_sums(p, w, sums, row, rows, col, kernel.tile_cols);
       }
-  if (kernel.end) kernel.end();
+  if (prepares) kernel.end();
 }
 
 }  // namespace sixfold::HWY_NAMESPACE
@@ -317,6 +319,7 @@ Int8Kernel best_int8_kernel() {
 }
 
 std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel) {
+  require(b.cols > 0, "a quantized weight has columns");
   auto weight = std::make_shared<Int8Panels>();
   weight->kernel = kernel;
   weight->layout = {b.bits(), kernel.step_size};

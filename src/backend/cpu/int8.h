@@ -54,19 +54,19 @@ using Int8Tile = void (*)(const Int8Rows& x, int64_t first_row, int rows, const 
 /// for a number of bits and of rows:
 /// - `multiply`: sums [rows, columns] = rows of x, with their headers, times a group of the panel, in int32.
 ///   Not inlined, so that all sums stay in registers.
-/// - `add`: adds these sums, scaled, to totals [rows, columns]. `first`: of the first row's group in x.scales.
+/// - `add`: adds these sums, scaled, to totals [rows, columns]; of the `first` group overwrites these.
+///   `scale_place`: that of the first row's group in x.scales.
 template <class Groups, int bits, int rows>
 void multiply_groups(const Int8Rows& x, int64_t first_row, const int32_t* panel, float* totals) {
   constexpr Int8Layout layout{bits, Groups::step_size};
   const int64_t groups = layout.groups(x.k), stride = layout.row_stride(x.k);
   const int32_t *from = x.data + first_row * stride, *headers = from + groups * layout.row_words();
   alignas(64) int32_t sums[rows * Groups::columns];
-  std::fill_n(totals, rows * Groups::columns, 0.0f);
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t words = layout.weight_words(std::min<int64_t>(layout.group(), x.k - g * layout.group()));
     Groups::template multiply<bits, rows>(from + g * layout.row_words(), headers + g, stride, panel, words,
                                           sums);
-    Groups::template add<bits, rows>(x, first_row * groups + g, groups, sums, panel, totals);
+    Groups::template add<bits, rows>(x, first_row * groups + g, groups, sums, panel, g == 0, totals);
     panel += Groups::columns * (1 + words);
   }
 }
@@ -94,8 +94,9 @@ struct Int8Kernel {
   int tile_rows = 0, tile_cols = 0;
   int step_size = 0;
   Int8Tile eight_bits = nullptr, four_bits = nullptr;
-  void (*begin)() = nullptr;  ///< if not null, called by a thread before it computes tiles
-  void (*end)() = nullptr;    ///< if not null, called by the thread after them
+  /// If not null, called by a thread before and after it computes tiles of 8 bits of more than `few_rows` rows.
+  void (*begin)() = nullptr, (*end)() = nullptr;
+  int few_rows = 0;
 
   explicit operator bool() const { return eight_bits != nullptr; }
 };

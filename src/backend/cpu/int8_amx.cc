@@ -141,7 +141,8 @@ Int8Kernel int8_amx_kernel() {
           .eight_bits = multiply,
           .four_bits = multiply_by_vnni<&Int8Kernel::four_bits>,
           .begin = begin_tiles,
-          .end = end_tiles};
+          .end = end_tiles,
+          .few_rows = few_rows};
 }
 
 }  // namespace sixfold

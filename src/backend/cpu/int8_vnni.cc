@@ -66,18 +66,18 @@ struct Quads {
 
   /// `header`: of the weight's group.
   template <int bits, int rows>
-  SIXFOLD_VNNI static void add(const Int8Rows& x, int64_t first, int64_t groups, const int32_t* sums,
-                               const int32_t* header, float* totals) {
+  SIXFOLD_VNNI static void add(const Int8Rows& x, int64_t scale_place, int64_t groups, const int32_t* sums,
+                               const int32_t* header, bool first, float* totals) {
     const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000));
     for (int c = 0; c < columns; c += 16) {
       const __m512i both = _mm512_loadu_si512(header + c);
       const __m512 weight_scale = _mm512_castsi512_ps(_mm512_slli_epi32(both, 16)),
                    weight_offset = _mm512_castsi512_ps(_mm512_and_si512(both, upper));
       for (int r = 0; r < rows; ++r) {
-        const int64_t i = first + r * groups;
+        const int64_t i = scale_place + r * groups;
         float* to = totals + r * columns + c;
         const __m512 sum = _mm512_cvtepi32_ps(_mm512_loadu_si512(sums + r * columns + c));
-        __m512 scale = _mm512_set1_ps(x.scales[i]), total = _mm512_loadu_ps(to);
+        __m512 scale = _mm512_set1_ps(x.scales[i]), total = first ? _mm512_setzero_ps() : _mm512_loadu_ps(to);
         if (bits == 4) {
           scale = _mm512_mul_ps(scale, weight_scale);
           total = _mm512_fmadd_ps(_mm512_set1_ps(x.sums[i]), weight_offset, total);

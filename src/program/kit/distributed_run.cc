@@ -92,7 +92,7 @@ void require_one_process(const std::string& command) {
           counted(launched_processes(), "process", "processes"), command);
 }
 
-bool prints_for_all() { return launched_rank() <= 0; }
+bool prints_for_all() { return launched_processes() == 1 || launched_rank() <= 0; }
 
 std::string error_prefix_after_root() {
   if (prints_for_all()) return "";
