@@ -1,12 +1,12 @@
 #include "model_folder/model_folder.h"
 
 #include <algorithm>
-#include <bit>
 #include <filesystem>
 #include <map>
 #include <span>
 #include <utility>
 
+#include "base/bf16.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/join.h"
@@ -314,8 +314,7 @@ int64_t load_weights_of_same_shape(const std::string& folder, Transformer& model
 /// The bytes in bf16 of numbers that bf16 can represent.
 static std::vector<uint16_t> upper_halves(const std::vector<float>& values) {
   std::vector<uint16_t> halves;
-  for (const float value : values)
-    halves.push_back(static_cast<uint16_t>(std::bit_cast<uint32_t>(value) >> 16));
+  for (const float value : values) halves.push_back(to_bf16(value));
   return halves;
 }
 

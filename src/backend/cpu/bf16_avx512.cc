@@ -5,11 +5,9 @@
 // Uses AVX512-BF16 through compiler intrinsics, because Highway's AVX3 does not include it.
 
 #if HWY_ARCH_X86_64
-#if !defined(__clang__)  // GCC 12 warns about its own header
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 #include <cpuid.h>
-#include <immintrin.h>
+
+#include "backend/cpu/intrinsics.h"
 
 namespace sixfold {
 namespace {

@@ -4,13 +4,13 @@
 
 #include <hwy/foreach_target.h>
 
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <span>
 
 #include "backend/cpu/simd.h"
+#include "base/bf16.h"
 #include "base/error.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -300,8 +300,7 @@ void pack_channel(const int8_t* channel, const float* scales, const Int8Panels& 
       *to = static_cast<int32_t>(sum | uint32_t{correction} << 16);
     } else {
       const float* both = scales + 2 * (begin / layout.group());
-      *to = static_cast<int32_t>(std::bit_cast<uint32_t>(both[0]) >> 16 |
-                                 (std::bit_cast<uint32_t>(both[1]) & 0xFFFF0000u));
+      *to = static_cast<int32_t>(to_bf16(both[0]) | uint32_t{to_bf16(both[1])} << 16);
     }
     numbers(group, cols, to + cols);
     to += cols * (1 + layout.weight_words(std::ssize(group)));

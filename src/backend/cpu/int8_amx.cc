@@ -7,11 +7,7 @@
 // are rows of a tile. What does not fill a tile, and few rows, are left to VNNI.
 
 #if HWY_ARCH_X86_64 && defined(__linux__)
-#include <immintrin.h>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // in the headers of intrinsics (GCC bug 105593)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
+#include "backend/cpu/intrinsics.h"
 
 namespace sixfold {
 namespace {

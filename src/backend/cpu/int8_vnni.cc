@@ -5,11 +5,7 @@
 // Uses AVX512-VNNI through compiler intrinsics, because Highway's AVX3 does not include it.
 
 #if HWY_ARCH_X86_64
-#include <immintrin.h>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // in the headers of intrinsics (GCC bug 105593)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
+#include "backend/cpu/intrinsics.h"
 
 namespace sixfold {
 namespace {

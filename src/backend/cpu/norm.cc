@@ -61,8 +61,8 @@ void norm_rows(const kernel::ResidualNorm& p, int64_t begin, int64_t end, uint16
   }
 }
 
-/// With g = grad_out * weight and h the normalized sum, grad = inverse_deviation * (g - mean(g) - h * mean(g
-/// h)). RMSNorm has no mean(g).
+/// With g = grad_out * weight and h the normalized sum, grad = (g - mean(g) - h * mean(g h)) / deviation.
+/// RMSNorm has no mean(g).
 void norm_gradient_rows(const kernel::ResidualNormGradient& p, int64_t begin, int64_t end, uint16_t* bits) {
   const Floats d;
   const int64_t n = p.grad_out.cols;
