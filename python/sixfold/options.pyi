@@ -6,7 +6,7 @@ class RuntimeOptions(TypedDict, total=False):
     ensemble: Sequence[str]
     'folders of other models with the same tokenizers, whose predictions are averaged with those of this one'
     ensemble_mean: Literal['probabilities', 'log_probabilities']
-    'what the models of an ensemble are averaged by'
+    'how the predictions of an ensemble are averaged: by probabilities or log_probabilities'
     ensemble_weights: Sequence[float]
     'weights of the model and of those of the ensemble; empty: equal ones; from 1e-06 to 1000000'
     precision: Literal['stored', 'fp32', 'int8', 'int4']
@@ -76,7 +76,7 @@ class TranslateOptions(TypedDict, total=False):
     renormalize_logits: bool
     'normalize the probabilities over the tokens that are allowed'
     repetition_penalty: float
-    'factor of the log-probability of tokens that the output has already; 1: off; above 0'
+    'penalty of tokens that the output has already: factor of their log-probability in beam search, and of their logit otherwise; 1: off; above 0'
     replace_unknown: bool
     'allow the unknown token, and replace each word that has one by the word of the source that it attends to most'
     sample: bool
@@ -94,7 +94,7 @@ class TranslateOptions(TypedDict, total=False):
     start_before_text: bool
     'a language model reads the start token before a prompt; false: only if there is no prompt'
     stopping_criterion: Literal['best_cannot_improve', 'beam_finished', 'best_is_no_better_now']
-    'when a search ends: best_cannot_improve, beam_finished or best_is_no_better_now'
+    'when a search ends: best_cannot_improve, beam_finished or best_is_no_better_now (the last two are early_stopping true and false of transformers)'
     suppress_phrases: Sequence[Sequence[int]]
     'lists of ids: phrases that are never generated; at least 0'
     suppress_tokens: Sequence[int]
@@ -194,11 +194,11 @@ class CaptionOptions(TypedDict, total=False):
     renormalize_logits: bool
     'normalize the probabilities over the tokens that are allowed'
     repetition_penalty: float
-    'factor of the log-probability of tokens that the output has already; 1: off; above 0'
+    'penalty of tokens that the output has already: factor of their log-probability in beam search, and of their logit otherwise; 1: off; above 0'
     start_before_text: bool
     'a language model reads the start token before a prompt; false: only if there is no prompt'
     stopping_criterion: Literal['best_cannot_improve', 'beam_finished', 'best_is_no_better_now']
-    'when a search ends: best_cannot_improve, beam_finished or best_is_no_better_now'
+    'when a search ends: best_cannot_improve, beam_finished or best_is_no_better_now (the last two are early_stopping true and false of transformers)'
     suppress_phrases: Sequence[Sequence[int]]
     'lists of ids: phrases that are never generated; at least 0'
     suppress_tokens: Sequence[int]

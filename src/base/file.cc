@@ -367,7 +367,7 @@ AtomicDirectory::AtomicDirectory(const std::string& target, KnownFile known)
 }
 
 AtomicDirectory::~AtomicDirectory() {
-  std::error_code ignored;  // a destructor can't throw, and temporary names are recognised later
+  std::error_code ignored;  // a destructor can't throw, and temporary names are recognized later
   if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
 }
 

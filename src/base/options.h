@@ -107,7 +107,7 @@ inline Range from_to_below(double low, double high) {
   return {.low = low, .high = high, .excludes_high = true};
 }
 
-/// The names of an enum that is an option. Specialise it with `static constexpr std::pair<E, std::string_view>
+/// The names of an enum that is an option. Specialize it with `static constexpr std::pair<E, std::string_view>
 /// names[]`.
 template <class E>
 struct EnumNames;

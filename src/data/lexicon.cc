@@ -42,7 +42,7 @@ void LexicalTable::train_iteration(const TokenCorpus& corpus, const std::atomic<
       for (const auto& [row, index] : indices) row->count[index] += row->probability[index] / sum;
     }
   }
-  for (Row& row : rows_) row.normalise();
+  for (Row& row : rows_) row.normalize();
 }
 
 float LexicalTable::probability(int32_t source, int32_t target) const {
@@ -86,7 +86,7 @@ size_t LexicalTable::Row::index_of(int32_t id) const {
   return static_cast<size_t>(std::lower_bound(ids.begin(), ids.end(), id) - ids.begin());
 }
 
-void LexicalTable::Row::normalise() {
+void LexicalTable::Row::normalize() {
   const double sum = std::accumulate(count.begin(), count.end(), 0.0);
   for (size_t i = 0; i < count.size(); ++i)
     probability[i] = sum > 0 ? static_cast<float>(count[i] / sum) : 0.0f;

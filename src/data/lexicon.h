@@ -9,7 +9,7 @@ namespace sixfold {
 
 /// p(target | source) for the tokens that occur together in pairs of a corpus, learned by IBM model 1 (Brown et
 /// al. 1993, "The Mathematics of Statistical Machine Translation"): `iterations` steps of expectation
-/// maximisation from uniform probabilities. A target token may also be aligned with no source token.
+/// maximization from uniform probabilities. A target token may also be aligned with no source token.
 class LexicalTable {
  public:
   static constexpr int32_t no_source = -1;
@@ -34,7 +34,7 @@ class LexicalTable {
     void make_unique();
     void finish_ids();
     size_t index_of(int32_t id) const;
-    void normalise();
+    void normalize();
   };
   const Row& row(int32_t source) const { return rows_[static_cast<size_t>(int64_t{source} + 1)]; }
   template <class Body>

@@ -39,7 +39,7 @@ QuestionDataset::QuestionDataset(IdSequences sequences, Tokenizers tokenizers, c
     }
   }
   require(!samples_.empty(),
-          "data.max_tokens: is {}, but no answer of the data fits into what the model then reads of a text; "
+          "data.max_tokens is {}, but no answer of the data fits into what the model then reads of a text; "
           "raise it",
           options_.tokens);
 }

@@ -13,12 +13,12 @@
 namespace sixfold {
 namespace {
 
-/// Added to each count before counts are normalised to probabilities, so that pairs of words that were never
+/// Added to each count before counts are normalized to probabilities, so that pairs of words that were never
 /// linked keep a small probability.
 constexpr double count_smoothing = 1e-6;
 
 /// A word in folded case and without the punctuation around it. A word that is only punctuation keeps it.
-std::string normalised_word(std::string_view word) {
+std::string normalized_word(std::string_view word) {
   icu::UnicodeString text = icu::UnicodeString::fromUTF8({word.data(), static_cast<int32_t>(word.size())});
   text.foldCase();
   int32_t begin = 0, end = text.length();
@@ -158,7 +158,7 @@ class WordAligner::Direction {
 void WordAligner::Side::add(std::string_view line, std::span<const TextRange> words) {
   std::vector<int32_t> numbers;
   for (const TextRange& word : words)
-    numbers.push_back(ids.try_emplace(normalised_word(line.substr(word.begin, word.end - word.begin)),
+    numbers.push_back(ids.try_emplace(normalized_word(line.substr(word.begin, word.end - word.begin)),
                                       static_cast<int32_t>(ids.size()))
                           .first->second);
   lines.add(numbers);

@@ -92,7 +92,7 @@ Exported write_bart(const ExportSource& source, const std::string& folder) {
   const auto need = [&](bool supported, const std::string& difference) {
     source.need(supported, name, difference);
   };
-  need_usual_network(source, name, {"separate_positions"});
+  need_usual_network(source, name, {"separate_positions", "decoder_heads", "decoder_d_ff"});
   c = exported_seq2seq_config(source, name, /*old_tokenizer=*/false);
   const Architecture defaults = bart_architecture(JsonKeys("config.json", R"({"d_model": 8, "encoder_layers": 1,
       "decoder_layers": 1, "encoder_attention_heads": 1, "decoder_attention_heads": 1, "encoder_ffn_dim": 8,
@@ -107,8 +107,7 @@ Exported write_bart(const ExportSource& source, const std::string& folder) {
        "some of its embeddings are tied, and others are not");
   need(c.output_bias, "its output has no bias");
   need(c.beyond_positions == BeyondPositions::error, "its sentences may be longer than max_positions");
-  need(c.key_width() == c.value_width() && c.heads * c.key_width() == c.d_model,
-       "its d_k or d_v differs from d_model / heads");
+  need_even_heads(source, name);
   need(c.attention_score == AttentionScore::scaled_dot, "its attention_score is not scaled");
   const auto settings = settings_of<TranslationSettings>(c);
   nlohmann::ordered_json own = seq2seq_keys(c);
@@ -134,7 +133,7 @@ Family bart_family() {
           .name = "bart",
           .class_name = bart_class,
           .title = "BART",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_bart(source, /*pre_norm=*/false); },
           .exports = "translation models with positions of each stack and norms after the sub-layers",
           .takes = [](const ModelConfig& c) { return is_bart_like(c) && !is_pre_norm(c); },
@@ -146,7 +145,7 @@ Family mbart_family() {
           .name = "mbart",
           .class_name = mbart_class,
           .title = "mBART",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_bart(source, /*pre_norm=*/true); },
           .exports = "those with norms before the sub-layers",
           .takes = [](const ModelConfig& c) { return is_bart_like(c) && is_pre_norm(c); },

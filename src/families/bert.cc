@@ -197,7 +197,7 @@ Family bert_family() {
           .name = bert.type,
           .class_name = "BertModel",
           .title = "BERT",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_encoder(source, bert); },
           .exports = "encoders of text",
           .takes = [](const ModelConfig& c) { return encoder_head(c) && !is_roberta(c) && !is_distilbert(c); },
@@ -210,7 +210,7 @@ Family roberta_family() {
           .name = roberta.type,
           .class_name = "RobertaModel",
           .title = "RoBERTa",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_encoder(source, roberta); },
           .exports = "those with one token type",
           .takes = is_roberta,
@@ -223,7 +223,7 @@ Family xlm_roberta_family() {
           .name = xlm_roberta.type,
           .class_name = "XLMRobertaModel",
           .title = "XLM-R",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_encoder(source, xlm_roberta); }};
 }
 
@@ -232,7 +232,7 @@ Family distilbert_family() {
           .name = distilbert.type,
           .class_name = "DistilBertModel",
           .title = "DistilBERT",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_encoder(source, distilbert); },
           .exports = "those without token types whose norms have the epsilon 1e-12",
           .takes = is_distilbert,

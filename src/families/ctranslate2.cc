@@ -132,6 +132,15 @@ class Ct2Settings {
             "{}: scale_embeddings is {}; only 1 and sqrt(d_model) are supported", file_.path(), factor);
     return factor != 1;
   }
+  /// The number of heads of a stack.
+  int heads(const std::string& stack) const {
+    const double heads = number(stack + "/num_heads", 0), shared = number(stack + "/num_heads_kv", heads);
+    require(
+        heads >= 1 && heads <= 1024 && shared == heads,
+        "{}: {}/num_heads is {} and num_heads_kv {}; only as many heads of keys as of queries are supported",
+        file_.path(), stack, heads, shared);
+    return static_cast<int>(heads);
+  }
   /// Throws an input error for settings that are not supported or not known.
   void check() const {
     for (const std::string& name : file_.numbers()) {
@@ -160,7 +169,7 @@ int64_t size_in(const TensorMap& tensors, const char* name, size_t dimension) {
   return tensor.shape[dimension];
 }
 
-/// Sets the kind of positions, which is recognised by the tables of positions. Throws an input error if they
+/// Sets the kind of positions, which is recognized by the tables of positions. Throws an input error if they
 /// are missing.
 void set_ct2_positions(const TensorMap& tensors, Architecture& a) {
   require(tensors.find(decoder_positions) && tensors.find(encoder_positions),
@@ -197,11 +206,9 @@ Architecture ct2_architecture(const Ctranslate2File& file, const JsonKeys& keys)
   require_encoder_and_decoder(a, file.path());
   a.d_model = static_cast<int>(size_in(tensors, target_embedding, 1));
   a.d_ff = static_cast<int>(size_in(tensors, "encoder/layer_0/ffn/linear_0/weight", 0));
-  const double heads = settings.both("num_heads", 0);
-  require(heads >= 1 && heads <= 1024 && settings.both("num_heads_kv", heads) == heads,
-          "{}: num_heads is {} and num_heads_kv {}; only as many heads of keys as of queries are supported",
-          file.path(), heads, settings.both("num_heads_kv", heads));
-  a.heads = static_cast<int>(heads);
+  a.heads = settings.heads("encoder");
+  set_decoder_sizes(a, settings.heads("decoder"),
+                    static_cast<int>(size_in(tensors, "decoder/layer_0/ffn/linear_0/weight", 0)));
   const auto activation = std::ranges::find(ct2_activations, settings.both("activation", 0),
                                             [](const auto& known) { return known.first; });
   require(activation != std::end(ct2_activations), "{}: activation {} is not supported", file.path(),
@@ -327,7 +334,7 @@ Imported read_ctranslate2(const ImportSource& source) {
 /// Throws an input error if CTranslate2's Transformer does not support the model.
 void check_for_ctranslate2(const ExportSource& source) {
   const ModelConfig& c = source.model.config();
-  need_usual_network(source, transformer_spec, {});
+  need_usual_network(source, transformer_spec, {"decoder_heads", "decoder_d_ff"});
   plain_settings(source, transformer_spec);
   const auto need = [&](bool supported, const std::string& difference) {
     source.need(supported, transformer_spec, difference);
@@ -343,9 +350,7 @@ void check_for_ctranslate2(const ExportSource& source) {
   need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
   need(std::ranges::count(ct2_activations, c.activation, [](const auto& known) { return known.second; }) > 0,
        fmt::format("its activation is '{}'", name_of_enum(c.activation)));
-  need(c.key_width() == c.value_width() && c.key_value_heads() == c.heads &&
-           c.heads * c.key_width() == c.d_model,
-       "its heads have other widths or numbers");
+  need_even_heads(source, transformer_spec);
   need(source.tokenizers.source->kind() == TokenizerKind::sentencepiece &&
            source.tokenizers.target->kind() == TokenizerKind::sentencepiece,
        "its tokenizer is not SentencePiece");
@@ -402,7 +407,7 @@ std::vector<Ctranslate2Variable> ct2_settings(const ModelConfig& c, int alignmen
     variables.push_back({.name = name, .integer = value, .bytes = bytes});
   };
   for (const std::string stack : {"encoder/", "decoder/"}) {
-    add(stack + "num_heads", c.heads, 2);
+    add(stack + "num_heads", stack == "decoder/" ? c.of_decoder().heads : c.heads, 2);
     add(stack + "pre_norm", !c.preprocess.empty());
     add(stack + "activation", activation->first);
     add(stack + "scale_embeddings", c.embedding_scale);
@@ -410,7 +415,7 @@ std::vector<Ctranslate2Variable> ct2_settings(const ModelConfig& c, int alignmen
   add("encoder/embeddings_merge", 0);
   add("decoder/start_from_zero_embedding", c.decoder_start_token == Architecture::zero_start);
   add("decoder/alignment_layer", alignment_layer, 2);
-  add("decoder/alignment_heads", c.heads, 2);
+  add("decoder/alignment_heads", c.of_decoder().heads, 2);
   return variables;
 }
 
@@ -523,7 +528,7 @@ Family ctranslate2_family() {
           .name = transformer_spec,
           .class_name = "Translator",
           .title = "Transformer",
-          .recognises =
+          .recognizes =
               [](const ImportSource& source, const Family& family) {
                 return is_ct2_folder(source.path) &&
                        Ctranslate2File::open(fs::path(source.path) / "model.bin").spec() == family.name;

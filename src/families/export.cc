@@ -9,6 +9,7 @@
 #include "base/join.h"
 #include "base/log.h"
 #include "families/families.h"
+#include "families/hugging_face.h"
 #include "model_folder/binding.h"
 #include "model_folder/config_file.h"
 #include "model_folder/model_folder.h"
@@ -24,7 +25,9 @@ namespace {
 /// defaults.
 ModelConfig without_unused_settings(ModelConfig c) {
   const Architecture defaults;
-  c.d_k = c.key_width(), c.d_v = c.value_width(), c.kv_heads = c.key_value_heads();
+  set_decoder_sizes(c, c.of_decoder().heads, c.of_decoder().d_ff);
+  // Where the stacks differ in heads, `need_even_heads` has seen that these are 0.
+  if (!c.decoder_heads) c.d_k = c.key_width(), c.d_v = c.value_width(), c.kv_heads = c.key_value_heads();
   if (c.positions != Positions::learned)
     c.max_positions = defaults.max_positions, c.beyond_positions = defaults.beyond_positions;
   if (c.positions != Positions::rotary) c.rotary_base = defaults.rotary_base;

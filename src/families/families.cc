@@ -69,7 +69,7 @@ Imported read_model(const ImportSource& named, Families families) {
   const Program& program = *candidates.front()->program;
   const ImportSource source = located(named, program);
   for (const Family* family : candidates)
-    if (family->recognises(source, *family)) return family->read(source);
+    if (family->recognizes(source, *family)) return family->read(source);
   program.refuse(source, candidates);
   throw_input_error("{}: is not a model of {} that can be imported", source.path, program.title);
 }

@@ -42,7 +42,7 @@ std::vector<const Family*> families_of(std::string_view program, Families famili
 /// there is no such program, or if the files are not those of a model of it.
 std::vector<std::string> inputs_of(const ImportSource& source, Families families = sixfold::families());
 
-/// Reads a source by the family that recognises it. Throws an input error if none does.
+/// Reads a source by the family that recognizes it. Throws an input error if none does.
 Imported read_model(const ImportSource& source, Families families = sixfold::families());
 
 /// Writes an imported model as the model folder `output`. If it fails, nothing is written.

@@ -13,7 +13,7 @@
 #include "model_folder/shortlist.h"
 #include "text/tokenizers.h"
 
-// A family is a kind of model of another program. Its file defines how such a model is recognised, how the
+// A family is a kind of model of another program. Its file defines how such a model is recognized, how the
 // architecture is read from the config of the program, and the rules for the names of tensors; import and
 // export use the same rules. All families are rows of one table (families/families.h), which is passed to the
 // functions that search it.
@@ -93,7 +93,7 @@ struct Program {
   /// The files and folders of a source, which the output of an import must not replace. Throws an input error
   /// if they are not those of this program.
   std::vector<std::string> (*inputs)(const ImportSource& source);
-  /// Throws an input error that says why no family recognises a source; `families` are this program's.
+  /// Throws an input error that says why no family recognizes a source; `families` are this program's.
   void (*refuse)(const ImportSource& source, const std::vector<const Family*>& families);
   /// Advice about a path that is not a model folder: what it is and how to import it. Empty if it does not
   /// belong to this program.
@@ -108,7 +108,7 @@ struct Family {
   std::string_view name;        ///< of Hugging Face: the `model_type` of its config.json
   std::string_view class_name;  ///< "GPT2LMHeadModel"
   std::string_view title;       ///< its short name in help texts: "GPT-2"
-  bool (*recognises)(const ImportSource& source, const Family& family);
+  bool (*recognizes)(const ImportSource& source, const Family& family);
   /// Throws an input error that names the key, file or tensor that is not supported.
   Imported (*read)(const ImportSource& source);
   /// The models that are exported as models of this family: a description, and whether a model is one of them.

@@ -273,7 +273,7 @@ Family gguf_family(std::string_view name, std::string_view title) {
           .name = name,
           .class_name = name,
           .title = title,
-          .recognises = [](const ImportSource& source,
+          .recognizes = [](const ImportSource& source,
                            const Family& family) { return gguf_architecture_of(source.path) == family.name; },
           .read = read_gguf};
 }

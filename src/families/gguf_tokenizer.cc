@@ -60,7 +60,7 @@ json as_smollm() {
 struct PreTokenizer {
   std::string_view name;
   json (*step)();
-  bool composes = false;        ///< whether text is first normalised to NFC
+  bool composes = false;        ///< whether text is first normalized to NFC
   bool ignores_merges = false;  ///< whether a word that is a token is not merged from parts
   bool starts_texts = false;    ///< the default of tokenizer.ggml.add_bos_token
 };

@@ -76,9 +76,7 @@ Exported write_gpt2(const ExportSource& source, const std::string& folder) {
   };
   need(c.norm == Norm::layer, fmt::format("its norm is '{}'", name_of_enum(c.norm)));
   need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
-  need(c.key_width() == c.value_width() && c.key_value_heads() == c.heads &&
-           c.heads * c.key_width() == c.d_model,
-       "its heads have other widths or numbers");
+  need_even_heads(source, gpt2_class);
   need(c.decoder_mixer == MixerKind::attention, "its decoder_mixer is not 'attention'");
   check_causal_model(source, gpt2_class, {"attention_bias"});
   c.attention_bias = true;  // biases that the model does not have are written as zeros
@@ -107,7 +105,7 @@ Family gpt2_family() {
           .name = "gpt2",
           .class_name = gpt2_class,
           .title = "GPT-2",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = read_gpt2,
           .exports = "language models with learned positions",
           .takes =

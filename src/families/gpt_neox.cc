@@ -71,9 +71,7 @@ Exported write_neox(const ExportSource& source, const std::string& folder) {
   need(c.norm == Norm::layer, fmt::format("its norm is '{}'", name_of_enum(c.norm)));
   need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
   need(c.decoder_mixer == MixerKind::attention, "its decoder_mixer is not 'attention'");
-  need(c.key_width() == c.value_width() && c.key_value_heads() == c.heads &&
-           c.heads * c.key_width() == c.d_model,
-       "its heads have other widths or numbers");
+  need_even_heads(source, neox_class);
   check_causal_model(source, neox_class,
                      {"attention_bias", "parallel_residual", "rotary_features", "rotary_scaling"});
   c.context_tokens = c.context_tokens > 0 ? c.context_tokens : default_context;
@@ -104,7 +102,7 @@ Family gpt_neox_family() {
           .name = "gpt_neox",
           .class_name = neox_class,
           .title = "GPT-NeoX",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = read_neox,
           .exports = "those with LayerNorm",
           .takes =

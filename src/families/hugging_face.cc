@@ -139,19 +139,33 @@ TensorMap read_tensors(const fs::path& folder) {
   return read_torch(torch);
 }
 
+void set_decoder_sizes(Architecture& a, int heads, int d_ff) {
+  a.decoder_heads = heads == a.heads ? 0 : heads;
+  a.decoder_d_ff = d_ff == a.d_ff ? 0 : d_ff;
+}
+
 void need_usual_network(const ExportSource& source, std::string_view class_name,
                         std::initializer_list<std::string_view> supported) {
-  const auto tree = write_options(static_cast<const Architecture&>(source.model.config())),
-             defaults = write_options(Architecture());
-  for (const char* key :
-       {"attention_bias", "query_key_norm", "parallel_residual", "separate_positions", "position_offset",
-        "rotary_features", "rotary_scaling", "token_types", "output_scale"}) {
+  Architecture a = source.model.config();
+  set_decoder_sizes(a, a.of_decoder().heads, a.of_decoder().d_ff);
+  const auto tree = write_options(a), defaults = write_options(Architecture());
+  for (const char* key : {"decoder_heads", "decoder_d_ff", "attention_bias", "query_key_norm",
+                          "parallel_residual", "separate_positions", "position_offset", "rotary_features",
+                          "rotary_scaling", "token_types", "output_scale"}) {
     const OptionNode *own = tree.find_path(key), *other = defaults.find_path(key);
     const bool is_map = own->kind == OptionNode::Kind::map;
     source.need(
         std::ranges::count(supported, key) > 0 || to_json(*own) == to_json(*other), class_name,
         fmt::format("its {} is {}", key, is_map ? value_text(own->children.front().second) : value_text(*own)));
   }
+}
+
+void need_even_heads(const ExportSource& source, std::string_view class_name) {
+  const ModelConfig& c = source.model.config();
+  for (const Architecture& a : {static_cast<const Architecture&>(c), c.of_decoder()})
+    source.need(a.key_value_heads() == a.heads && a.key_width() == a.value_width() &&
+                    a.heads * a.key_width() == a.d_model,
+                class_name, "its heads have other widths or numbers (kv_heads, d_k, d_v)");
 }
 
 void need_added_positions(const ExportSource& source, std::string_view class_name) {
@@ -170,7 +184,7 @@ void need_added_positions(const ExportSource& source, std::string_view class_nam
 }
 
 TranslationSettings plain_settings(const ExportSource& source, std::string_view class_name) {
-  const auto settings = settings_of<TranslationSettings>(source.model.config());
+  auto settings = settings_of<TranslationSettings>(source.model.config());
   source.need(settings.language_token.empty() && settings.source_start.empty() && settings.source_end.empty() &&
                   settings.target_start.empty(),
               class_name, "other tokens than the end token stand around its texts");

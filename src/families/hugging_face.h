@@ -28,6 +28,13 @@ TensorMap read_tensors(const std::filesystem::path& folder);
 void need_usual_network(const ExportSource& source, std::string_view class_name,
                         std::initializer_list<std::string_view> supported);
 
+/// Sets the sizes of the decoder's layers, which are 0 where they are those of the encoder.
+void set_decoder_sizes(Architecture& a, int heads, int d_ff);
+
+/// Throws an input error unless the heads of each stack divide d_model evenly among themselves, and each has
+/// keys and values of its own.
+void need_even_heads(const ExportSource& source, std::string_view class_name);
+
 /// Throws an input error unless a translation model adds its positions to embeddings, or has none, and uses
 /// scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) in both stacks.
 void need_added_positions(const ExportSource& source, std::string_view class_name);

@@ -25,7 +25,7 @@ Family llama_family() {
           .name = llama.type,
           .class_name = llama.class_name,
           .title = "Llama",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_llama_like(source, llama); },
           .exports = "language models with rotary positions",
           .takes = [](const ModelConfig& c) { return is_llama_like(c); },
@@ -38,7 +38,7 @@ Family mistral_family() {
           .name = mistral.type,
           .class_name = mistral.class_name,
           .title = "Mistral",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_llama_like(source, mistral); },
           .exports = "those with a window of attention",
           .takes =

@@ -105,7 +105,7 @@ Exported write_m2m(const ExportSource& source, const std::string& folder) {
   const auto need = [&](bool supported, const std::string& difference) {
     source.need(supported, m2m_class, difference);
   };
-  need_usual_network(source, m2m_class, {"position_offset"});
+  need_usual_network(source, m2m_class, {"position_offset", "decoder_heads", "decoder_d_ff"});
   const bool old = source.tokenizers.target->kind() == TokenizerKind::sentencepiece;
   ModelConfig c = exported_seq2seq_config(source, m2m_class, old);
   need(c.norm == Norm::layer && c.preprocess == std::vector{ProcessStep::norm} &&
@@ -116,8 +116,7 @@ Exported write_m2m(const ExportSource& source, const std::string& folder) {
   need(c.tied_embeddings == TiedEmbeddings::all || c.tied_embeddings == TiedEmbeddings::none,
        "some of its embeddings are tied, and others are not");
   need(!c.output_bias, "its output has a bias");
-  need(c.key_width() == c.value_width() && c.heads * c.key_width() == c.d_model,
-       "its d_k or d_v differs from d_model / heads");
+  need_even_heads(source, m2m_class);
   need(c.attention_score == AttentionScore::scaled_dot, "its attention_score is not scaled");
   need(c.position_offset > 0 && c.position_offset <= c.target_vocab,
        "its positions do not begin after a token");
@@ -146,7 +145,7 @@ Family m2m100_family() {
           .name = "m2m_100",
           .class_name = m2m_class,
           .title = "M2M100, NLLB",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = read_m2m,
           .exports = "translation models whose positions have an offset",
           .takes =

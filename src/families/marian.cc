@@ -90,7 +90,6 @@ void check_supported(MarianOptions& options) {
   options.require_is<std::string>("transformer-attention-mask", "default");
   options.require_is("transformer-ffn-depth", 2);
   options.require_same("transformer-decoder-ffn-depth", 0, 2);
-  options.require_same("transformer-decoder-dim-ffn", 0, options.get("transformer-dim-ffn", 2048));
   for (const char* key : {"transformer-no-projection", "transformer-no-bias", "transformer-no-affine",
                           "transformer-pool", "transformer-rnn-projection", "right-left", "ulr"})
     options.require_is(key, false);
@@ -157,6 +156,7 @@ Architecture architecture_of(MarianOptions& options, const TensorMap& tensors) {
   a.d_model = options.get("dim-emb", 512);
   a.heads = options.get("transformer-heads", 8);
   a.d_ff = options.get("transformer-dim-ffn", 2048);
+  a.decoder_d_ff = options.get("transformer-decoder-dim-ffn", 0);
   a.encoder_layers = options.get("enc-depth", 6);
   a.decoder_layers = options.get("dec-depth", 6);
   require_encoder_and_decoder(a, "enc-depth, dec-depth");
@@ -429,7 +429,7 @@ Family marian_family() {
           .name = "transformer",
           .class_name = "--type transformer",
           .title = "Transformer",
-          .recognises = [](const ImportSource&, const Family&) { return true; },
+          .recognizes = [](const ImportSource&, const Family&) { return true; },
           .read = [](const ImportSource& source) { return read_marian(files_of(source)); }};
 }
 

@@ -12,6 +12,7 @@
 #include "families/hugging_face.h"
 #include "families/json/generation_config.h"
 #include "families/json/keys.h"
+#include "families/json/seq2seq.h"
 #include "families/marian_mt_weights.h"
 #include "families/model_card.h"
 #include "families/vocabulary.h"
@@ -88,12 +89,9 @@ Architecture architecture_of(const JsonKeys& config) {
     config.require_is(key, false, false);
   Architecture a;
   a.d_model = config.size("d_model");
-  a.heads = config.size("encoder_attention_heads");
-  a.d_ff = config.size("encoder_ffn_dim");
   a.encoder_layers = config.size("encoder_layers");
   a.decoder_layers = config.size("decoder_layers");
-  config.require_is<int64_t>("decoder_attention_heads", a.heads, a.heads);
-  config.require_is<int64_t>("decoder_ffn_dim", a.d_ff, a.d_ff);
+  set_stack_sizes(config, a);
   a.tied_embeddings = tied_of(config);
   a.activation = activation_of(config);
   a.embedding_scale = config.get("scale_embedding", false);
@@ -193,19 +191,16 @@ void check_marian_architecture(const ExportSource& source) {
   const auto need = [&](bool supported, const std::string& difference) {
     source.need(supported, marian_mt_class, difference);
   };
-  need_usual_network(source, marian_mt_class, {});
+  need_usual_network(source, marian_mt_class, {"decoder_heads", "decoder_d_ff"});
   need(c.preprocess.empty() && c.postprocess_top.empty() &&
            !has_step(c.postprocess_embedding, ProcessStep::norm) && c.postprocess == Architecture().postprocess,
        "its norms are not placed as in the paper");
   need_added_positions(source, marian_mt_class);
-  need(c.key_value_heads() == c.heads,
-       fmt::format("its {} heads of queries share {} of keys and values (kv_heads)", c.heads, c.kv_heads));
   need(c.norm == Norm::layer, "norm is not 'layer'");
   need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
   need(std::ranges::count(activations, c.activation, [](const auto& pair) { return pair.second; }) > 0,
        fmt::format("its activation is '{}'", name_of_enum(c.activation)));
-  need(c.key_width() == c.value_width() && c.heads * c.key_width() == c.d_model,
-       "its d_k or d_v differs from d_model / heads");
+  need_even_heads(source, marian_mt_class);
   need(c.source_vocab == c.target_vocab,
        "its vocabularies differ in size, but MarianMTModel has one id for the padding token in both");
   need(c.decoder_start_token == ModelConfig::zero_start ||
@@ -248,9 +243,9 @@ ordered_json config_json(const ModelConfig& c, int positions) {
                     {"encoder_layers", c.encoder_layers},
                     {"decoder_layers", c.decoder_layers},
                     {"encoder_attention_heads", c.heads},
-                    {"decoder_attention_heads", c.heads},
+                    {"decoder_attention_heads", c.of_decoder().heads},
                     {"encoder_ffn_dim", c.d_ff},
-                    {"decoder_ffn_dim", c.d_ff},
+                    {"decoder_ffn_dim", c.of_decoder().d_ff},
                     {"activation_function", activation->first},
                     {"dropout", shortest_decimal(c.dropout)},
                     {"attention_dropout", shortest_decimal(c.attention_dropout)},
@@ -333,7 +328,7 @@ Family marian_mt_family() {
           .name = "marian",
           .class_name = marian_mt_class,
           .title = "MarianMTModel",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = read_marian_mt,
           .exports = "translation models",
           .takes = [](const ModelConfig& c) { return c.task == TranslationSettings::task; },  // all others

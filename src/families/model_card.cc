@@ -58,11 +58,17 @@ std::string row(std::string_view name, const T& value) {
   return fmt::format("| {} | {} |\n", name, value);
 }
 
+/// A size of both stacks.
+std::string in_stacks(int encoder, int decoder) {
+  return encoder == decoder ? fmt::to_string(encoder) : fmt::format("{} (decoder {})", encoder, decoder);
+}
+
 std::string sizes(const ModelConfig& c, const Tokenizers& tokenizers) {
   return "| | |\n|---|---|\n" + row("parameters", fmt::format("{:.1f} million", parameter_count(c) / 1e6)) +
          row("layers",
              fmt::format("{} in the encoder, {} in the decoder", c.encoder_layers, c.decoder_layers)) +
-         row("d_model, d_ff", fmt::format("{}, {}", c.d_model, c.d_ff)) + row("attention heads", c.heads) +
+         row("d_model, d_ff", fmt::format("{}, {}", c.d_model, in_stacks(c.d_ff, c.of_decoder().d_ff))) +
+         row("attention heads", in_stacks(c.heads, c.of_decoder().heads)) +
          row("activation", name_of_enum(c.activation)) +
          row("vocabulary", fmt::format("{} SentencePiece tokens, {}", c.target_vocab,
                                        tokenizers.joint ? "shared by both languages" : "for each language"));

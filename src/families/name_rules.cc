@@ -216,7 +216,7 @@ std::vector<float> floats_of(const TensorMap& tensors, const std::string& name) 
   const TensorInfo& tensor = tensors.at(name);
   require(tensor.dtype == DType::f32 || tensor.dtype == DType::f16 || tensor.dtype == DType::bf16 ||
               tensor.dtype == DType::f64,
-          "{}: tensor '{}' is of type {}; only floating-point models are supported, not quantised ones",
+          "{}: tensor '{}' is of type {}; only floating-point models are supported, not quantized ones",
           tensors.origin(), name, name_of(tensor.dtype));
   std::vector<float> values = to_floats(tensor);
   require(std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); }),

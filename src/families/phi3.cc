@@ -22,7 +22,7 @@ Family phi3_family() {
           .name = phi3.type,
           .class_name = phi3.class_name,
           .title = "Phi-3",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_llama_like(source, phi3); },
           .exports = "those of whose heads a part is rotated",
           .takes = [](const ModelConfig& c) { return is_llama_like(c) && c.rotary_features > 0; },

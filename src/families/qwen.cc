@@ -55,7 +55,7 @@ Family qwen2_family() {
           .name = qwen2.type,
           .class_name = qwen2.class_name,
           .title = "Qwen 2",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_llama_like(source, qwen2); },
           .exports = "those with a window of attention and biases",
           .takes =
@@ -72,7 +72,7 @@ Family qwen3_family() {
           .name = qwen3.type,
           .class_name = qwen3.class_name,
           .title = "Qwen 3",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_llama_like(source, qwen3); },
           .exports = "those with norms of queries and keys",
           .takes = [](const ModelConfig& c) { return is_llama_like(c) && c.query_key_norm; },

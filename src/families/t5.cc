@@ -205,7 +205,7 @@ Family t5_family() {
           .name = "t5",
           .class_name = t5_class,
           .title = "T5",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_t5(source, /*scales=*/true); },
           .exports = "translation models with the positions of T5",
           .takes =
@@ -220,7 +220,7 @@ Family mt5_family() {
           .name = "mt5",
           .class_name = mt5_class,
           .title = "mT5",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_t5(source, /*scales=*/false); }};
 }
 

@@ -259,7 +259,7 @@ Family vit_family() {
           .name = "vit",
           .class_name = vit_class,
           .title = "ViT",
-          .recognises = has_model_type,
+          .recognizes = has_model_type,
           .read = read_vit,
           .exports = "classifiers of images",
           .takes = [](const ModelConfig& c) { return c.task == ClassificationSettings::task_on_images; },

@@ -8,7 +8,7 @@
 
 #include "base/dtype.h"
 
-// The types of elements of GGUF. Quantised ones are stored in blocks of elements that share scales. Their
+// The types of elements of GGUF. Quantized ones are stored in blocks of elements that share scales. Their
 // layout is defined in ggml's ggml-common.h and ggml-quants.c.
 
 namespace sixfold {

@@ -7,7 +7,7 @@
 
 namespace sixfold {
 
-/// Decodes a PNG, JPEG, PPM or PGM file. The format is recognised by the first bytes. Grey images have 1
+/// Decodes a PNG, JPEG, PPM or PGM file. The format is recognized by the first bytes. Grey images have 1
 /// channel, others 3; transparent pixels are drawn on white; samples of 16 bits are rounded to 8. `name` begins
 /// the messages. Throws an input error if the file is damaged, of another format, or too large: more than 2^14
 /// pixels on a side, or 2^26 in all. Safe to call from several threads.

@@ -22,7 +22,7 @@ struct TensorInfo {
   /// The file's name for a type that is not a `DType`; then `dtype` has no meaning, and the tensor can be
   /// listed but not read.
   std::string unknown_type = {};
-  /// Computes the values of a tensor that is quantised in the file, whose `dtype` is then F32; null: `bytes`
+  /// Computes the values of a tensor that is quantized in the file, whose `dtype` is then F32; null: `bytes`
   /// are elements of `dtype`. It may throw an input error that says what is wrong with the bytes.
   std::function<std::vector<float>(const TensorInfo& tensor)> decode = nullptr;
 };
@@ -33,7 +33,7 @@ float float_of_half(uint16_t half);
 /// The number of bytes of a tensor, or nothing if a size is negative or the product overflows.
 std::optional<uint64_t> tensor_bytes(DType dtype, const std::vector<int64_t>& shape);
 
-/// Converts a tensor of type F32, F64, F16 or BF16, or a quantised one, to fp32. Throws an input error for
+/// Converts a tensor of type F32, F64, F16 or BF16, or a quantized one, to fp32. Throws an input error for
 /// other types.
 std::vector<float> to_floats(const TensorInfo& tensor);
 

@@ -6,6 +6,7 @@
 namespace sixfold {
 namespace {
 
+/// 1 if there is nothing to share.
 double share(int64_t part, int64_t all) {
   return all == 0 ? 1 : static_cast<double>(part) / static_cast<double>(all);
 }

@@ -16,10 +16,10 @@ static void validate_span(const ModelConfig& c) {
   require(!c.reads_images(), "head.kind: 'span' finds answers in texts, but the model reads images");
   constexpr int min_tokens = 8;
   require(c.context_tokens >= min_tokens,
-          "context_tokens: is {}; a model that answers questions must read at least {} at once",
+          "context_tokens is {}; a model that answers questions must read at least {} at once",
           c.context_tokens, min_tokens);
   require(!c.limits_length() || c.context_tokens <= c.max_positions,
-          "context_tokens: is {}, but max_positions is {}; each token needs a position", c.context_tokens,
+          "context_tokens is {}, but max_positions is {}; each token needs a position", c.context_tokens,
           c.max_positions);
 }
 
@@ -29,14 +29,14 @@ static void require_positions_of_texts(const ModelConfig& c) {
   require(
       c.reads_images() || !c.limits_length() ||
           (c.context_tokens > 0 && c.context_tokens + 2 <= c.max_positions),
-      "context_tokens: is {}, but max_positions is {}; a text needs a position for each token, its start and "
+      "context_tokens is {}, but max_positions is {}; a text needs a position for each token, its start and "
       "its end",
       c.context_tokens, c.max_positions);
 }
 
 static void validate_classes(const ModelConfig& c) {
   require_encoder_alone(c);
-  require(c.head.classes >= 2, "head.classes: is {}, but a classifier needs at least 2", c.head.classes);
+  require(c.head.classes >= 2, "head.classes is {}, but a classifier needs at least 2", c.head.classes);
   require_positions_of_texts(c);
 }
 
@@ -54,7 +54,7 @@ static void validate_images(const ModelConfig& c) {
           "or 'none'",
           name_of_enum(c.tied_embeddings));
   require(c.positions != Positions::learned || c.max_positions >= c.image.rows(),
-          "max_positions: is {}, but an image has {} patches{}", c.max_positions, c.image.patches(),
+          "max_positions is {}, but an image has {} patches{}", c.max_positions, c.image.patches(),
           c.image.class_token ? " and a class token" : "");
 }
 
@@ -85,11 +85,11 @@ void validate(const ModelConfig& c) {
   require_token("decoder_start_token", c.decoder_start_token);
   require(!c.has_decoder() || (c.generation.alignment_layer >= -std::max(2, c.decoder_layers) &&
                                c.generation.alignment_layer < c.decoder_layers),
-          "generation.alignment_layer: is {}, but the decoder has layers 0 to {}", c.generation.alignment_layer,
+          "generation.alignment_layer is {}, but the decoder has layers 0 to {}", c.generation.alignment_layer,
           c.decoder_layers - 1);
   require(
       c.generation.coverage_penalty == 0 || c.has_encoder(),
-      "generation.coverage_penalty: is {}, but the model has no encoder whose output could be covered; set it "
+      "generation.coverage_penalty is {}, but the model has no encoder whose output could be covered; set it "
       "to 0",
       c.generation.coverage_penalty);
   validate(c.generation, c.target_vocab);

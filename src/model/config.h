@@ -35,7 +35,7 @@ struct EnumNames<OutputHead> {
 /// The head of a model: what it predicts, and how.
 struct HeadConfig {
   OutputHead kind = OutputHead::vocabulary;
-  int classes = 0;                   ///< the number of labels that a head predicts classes of
+  int classes = 0;                   ///< number of labels of a head for classes
   Pooling pooling = Pooling::first;  ///< how the states of a sequence are pooled, for classes and embeddings
   bool dense = false;  ///< apply a linear map and `activation` to the states before the projection
   Activation activation = Activation::tanh;

@@ -11,9 +11,9 @@ using Widths = std::vector<std::vector<int64_t>>;
 /// The widths of the keys and values of the encoder's output in each layer of the decoder.
 Widths memory_widths(const ModelConfig& config) {
   if (!config.has_encoder()) return {};
-  return Widths(static_cast<size_t>(config.decoder_layers),
-                {int64_t{config.key_value_heads()} * config.key_width(),
-                 int64_t{config.key_value_heads()} * config.value_width()});
+  const Architecture a = config.of_decoder();
+  return Widths(static_cast<size_t>(a.decoder_layers),
+                {int64_t{a.key_value_heads()} * a.key_width(), int64_t{a.key_value_heads()} * a.value_width()});
 }
 
 /// The widths of the layers that retain this many tokens; empty for the others.

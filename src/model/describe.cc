@@ -8,23 +8,33 @@
 
 namespace sixfold {
 
+/// The sizes of the layers of a stack: "d_ff 2048, 8 heads of d_k 64 and d_v 64".
+static std::string describe_sizes(const Architecture& a) {
+  return fmt::format("d_ff {}, {} of d_k {} and d_v {}", a.d_ff, counted(a.heads, "head"), a.key_width(),
+                     a.value_width());
+}
+
 std::string describe_layers(const ModelConfig& c) {
-  if (!c.has_decoder())
-    return fmt::format("{}, d_model {}, d_ff {}, {} of d_k {} and d_v {}",
-                       counted(c.encoder_layers, "encoder layer"), c.d_model, c.d_ff, counted(c.heads, "head"),
-                       c.key_width(), c.value_width());
-  const std::string encoder = c.has_encoder() ? fmt::format("{} encoder and ", c.encoder_layers) : "";
-  return fmt::format("{}{}, d_model {}, d_ff {}, {} of d_k {} and d_v {}", encoder,
-                     counted(c.decoder_layers, "decoder layer"), c.d_model, c.d_ff, counted(c.heads, "head"),
-                     c.key_width(), c.value_width());
+  const std::string encoder = counted(c.encoder_layers, "encoder layer"),
+                    decoder = counted(c.decoder_layers, "decoder layer");
+  const bool both = c.has_encoder() && c.has_decoder(),
+             differ = describe_sizes(c.of_decoder()) != describe_sizes(c);
+  return fmt::format("{}, d_model {}, {}{}",
+                     both              ? fmt::format("{} encoder and {}", c.encoder_layers, decoder)
+                     : c.has_decoder() ? decoder
+                                       : encoder,
+                     c.d_model, describe_sizes(c),
+                     differ ? "; decoder: " + describe_sizes(c.of_decoder()) : "");
 }
 
 std::string describe_variant(const Architecture& architecture) {
   const std::set<std::string> shown{"d_model",
                                     "heads",
+                                    "decoder_heads",
                                     "d_k",
                                     "d_v",
                                     "d_ff",
+                                    "decoder_d_ff",
                                     "encoder_layers",
                                     "decoder_layers",
                                     "tied_embeddings",

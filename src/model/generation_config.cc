@@ -14,7 +14,8 @@ void visit(OptionVisitor& v, GenerationConfig& o) {
   v.field("length_penalty", o.length_penalty,
           "exponent of the normalization; larger values favour longer outputs", at_least(0));
   v.field("stopping_criterion", o.stopping_criterion,
-          "when a search ends: best_cannot_improve, beam_finished or best_is_no_better_now");
+          "when a search ends: best_cannot_improve, beam_finished or best_is_no_better_now (the last two are "
+          "early_stopping true and false of transformers)");
   v.field("finished_keeps_slot", o.finished_keeps_slot,
           "a finished hypothesis keeps its slot, so that the beam shrinks");
   v.field("length_factor", o.length_factor,
@@ -34,8 +35,11 @@ void visit(OptionVisitor& v, GenerationConfig& o) {
           "weight in the score of a finished output of the sum of log(min(1, attention to a source token)), by "
           "the layer that aligns words; 0: off",
           at_least(0));
-  v.field("repetition_penalty", o.repetition_penalty,
-          "factor of the log-probability of tokens that the output has already; 1: off", above(0));
+  v.field(
+      "repetition_penalty", o.repetition_penalty,
+      "penalty of tokens that the output has already: factor of their log-probability in beam search, and of "
+      "their logit otherwise; 1: off",
+      above(0));
   v.field("no_repeat_ngram", o.no_repeat_ngram,
           "an output never has an n-gram of this many tokens twice; 0: off", at_least(0));
   v.field("suppress_tokens", o.suppress_tokens, "ids of tokens that are never generated", at_least(0));

@@ -15,13 +15,13 @@ namespace {
 constexpr const char* scales_suffix = ".scales";
 
 /// Adding this to a number of at most 2^22 and subtracting it again rounds to the nearest integer, ties to
-/// even, as `std::nearbyint` does. Compilers can vectorise it.
+/// even, as `std::nearbyint` does. Compilers can vectorize it.
 constexpr float rounding_offset = 0x1.8p23f;
 
 /// A row without a larger magnitude becomes zero, because its scale would not be a normal number.
 constexpr float smallest = 128 * std::numeric_limits<float>::min();
 
-/// The largest magnitude, of eight values at a time, so that compilers can vectorise it.
+/// The largest magnitude, of eight values at a time, so that compilers can vectorize it.
 float largest_of(std::span<const float> values) {
   std::array<float, 8> all{};
   size_t i = 0;
@@ -61,7 +61,7 @@ struct Line {
   }
 };
 
-/// The sum over a group, of eight at a time, so that compilers can vectorise it.
+/// The sum over a group, of eight at a time, so that compilers can vectorize it.
 template <class Function>
 float sum_of(const Function& term) {
   std::array<float, 8> sums{};

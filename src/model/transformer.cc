@@ -50,7 +50,8 @@ std::optional<Stack> make_encoder(const ParameterBuilder& builder, const ModelCo
 std::optional<Stack> make_decoder(const ParameterBuilder& builder, const ModelConfig& c,
                                   const MixerFactory& mixer) {
   if (!c.has_decoder()) return std::nullopt;
-  return Stack(builder.of(ModelPart::decoder).in("decoder"), AttentionKind::decoder, c, c.has_encoder(), mixer);
+  return Stack(builder.of(ModelPart::decoder).in("decoder"), AttentionKind::decoder, c.of_decoder(),
+               /*cross_attention=*/c.has_encoder(), mixer);
 }
 
 Tensor make_positions(ParameterBuilder builder, const ModelConfig& c) {

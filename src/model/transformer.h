@@ -28,7 +28,7 @@ struct DecoderInput {
 class Transformer {
  public:
   /// Creates a model with random weights that are determined by `seed`; without a seed they are not
-  /// initialised. `mixer` creates the mixer of each layer.
+  /// initialized. `mixer` creates the mixer of each layer.
   Transformer(const ModelConfig& config, std::shared_ptr<Backend> backend, DType dtype,
               std::optional<uint64_t> seed, const MixerFactory& mixer = make_mixer);
 

@@ -35,8 +35,8 @@ bool is_among(std::span<const std::string_view> names, std::string_view name) {
 /// as `AtomicFile` does.
 fs::path real_path(const std::string& path) {
   std::error_code failure;
-  const fs::path real = fs::weakly_canonical(fs::absolute(resolve_link(path)), failure);
-  const fs::path clean = failure ? fs::absolute(path).lexically_normal() : real;
+  const fs::path real = fs::weakly_canonical(fs::absolute(resolve_link(path), failure), failure);
+  const fs::path clean = failure ? fs::absolute(path, failure).lexically_normal() : real;
   return clean.has_filename() ? clean : clean.parent_path();
 }
 
@@ -112,7 +112,7 @@ void require_parent(const std::string& folder) {
 /// The name of an entry of the folder that is not a file of a model, or an empty text if there is none.
 std::string other_entry(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
+    std::string name = entry.path().filename().string();
     if (entry.is_symlink() || !entry.is_regular_file() || !is_model_file(name)) return name;
   }
   return {};
@@ -141,7 +141,7 @@ bool has_mark(const std::string& folder, std::string_view name, std::string_view
 }
 
 /// Whether a path is the file or pipe that is open as this descriptor. Devices may be both at once.
-bool is_same_file(const std::string& path, int descriptor) {
+bool is_open_as(const std::string& path, int descriptor) {
   struct stat open {
   }, named{};
   return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && !S_ISCHR(open.st_mode) &&
@@ -216,18 +216,21 @@ void require_new_or_glossaries(const std::string& folder) {
             "{}: has other files and no glossaries of a server; give a new or empty folder", folder);
 }
 
+bool is_same_file(const std::string& path, const std::string& other) {
+  std::error_code ignored;
+  if (fs::exists(path, ignored) && fs::exists(other, ignored)) return fs::equivalent(path, other, ignored);
+  return real_path(path) == real_path(other);
+}
+
 void require_output_file(const std::string& path, const std::vector<std::string>& inputs) {
   if (path.empty() || path == "-") return;
   const fs::path output = real_path(path);
-  std::error_code ignored;
-  require(!is_same_file(path, STDIN_FILENO),
+  require(!is_open_as(path, STDIN_FILENO),
           "{}: is the standard input of the command; choose another output file", path);
-  require(!is_same_file(path, STDOUT_FILENO), "{}: is the standard output of the command; omit the option",
-          path);
+  require(!is_open_as(path, STDOUT_FILENO), "{}: is the standard output of the command; omit the option", path);
   for (const std::string& input : inputs) {
     if (input.empty() || input == "-") continue;
-    require(output != real_path(input) && !fs::equivalent(path, input, ignored),
-            "{}: is an input of the command; choose another output file", path);
+    require(!is_same_file(path, input), "{}: is an input of the command; choose another output file", path);
     for (const fs::path& file : linked_files(input))
       require(file != output, "{}: is a file to which {} has a link; choose another output file", path, input);
   }
@@ -235,6 +238,7 @@ void require_output_file(const std::string& path, const std::vector<std::string>
   const std::string folder = output.parent_path().string(), name = output.filename().string();
   require(!is_checkpoint_file(name) || !has_model_config(folder),
           "{}: belongs to the model {}; choose another output file", path, folder);
+  std::error_code ignored;
   require(!folder.ends_with(".parts") || !fs::exists(fs::path(folder) / translation_parts_mark, ignored),
           "{}: {} holds the parts of a translation, which removes them at its end; choose another output file",
           path, folder);

@@ -67,6 +67,9 @@ void require_new_or_sweep(const std::string& folder, const std::vector<std::stri
 /// run.
 void require_new_or_glossaries(const std::string& folder);
 
+/// Whether two paths lead to the same file, which need not exist yet.
+bool is_same_file(const std::string& path, const std::string& other);
+
 /// Checks the output file of a command. Throws an input error if it is one of the inputs, or a file to which an
 /// input folder has a link, or if it belongs to a model, a training run or the parts of a translation. "-" and
 /// "" mean that there is no file, for the output and for the inputs.

@@ -52,8 +52,8 @@ void check_choices(const Batch& batch) {
   for (int i = 0; i < rows.sequences(); ++i) {
     const auto [begin, end] = batch.choices[static_cast<size_t>(i)];
     require(begin >= rows.begin(i) && begin < end && end <= rows.begin(i + 1),
-            "a choice of the rows {} to {} of a batch for the source in rows {} to {}", begin, end,
-            rows.begin(i), rows.begin(i + 1));
+            "the choices of a sample are the rows {} to {} of a batch, but its source is in the rows {} to {}",
+            begin, end, rows.begin(i), rows.begin(i + 1));
     for (size_t k = 0; k < labels; ++k) {
       const int32_t label = batch.labels[static_cast<size_t>(i) * labels + k];
       require(label >= 0 && label < end - begin, "a label that chooses row {} of {}", label, end - begin);

@@ -54,7 +54,7 @@ class Context {
   Backend& backend() const { return *backend_; }
   bool recording() const { return tape_ != nullptr; }
 
-  /// Allocates a tensor; its elements are not initialised.
+  /// Allocates a tensor; its elements are not initialized.
   Tensor tensor(int64_t rows, int64_t cols, DType dtype) const { return {arena_, rows, cols, dtype}; }
   /// Allocates a tensor of zeros.
   Tensor zeros(int64_t rows, int64_t cols, DType dtype) const;
@@ -90,7 +90,7 @@ class Context {
               std::function<void()> backward) const;
   /// Returns a tensor of the shape of x for the result of an op after which x is no longer needed. It takes
   /// over the memory of x, unless a backward function reads x; then its memory is new. Its elements are not
-  /// initialised. Reading x afterwards is an error.
+  /// initialized. Reading x afterwards is an error.
   Tensor overwrite(const Tensor& x) const;
   /// Marks `output` as needing a gradient if the context records and any of `inputs` needs one. Returns whether
   /// it does.

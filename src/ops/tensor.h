@@ -13,7 +13,7 @@ namespace sixfold {
 class Tensor {
  public:
   Tensor() = default;
-  /// The elements are not initialised.
+  /// The elements are not initialized.
   Tensor(const std::shared_ptr<Memory>& memory, int64_t rows, int64_t cols, DType dtype);
 
   explicit operator bool() const { return state_ != nullptr; }

@@ -9,6 +9,7 @@
 #include "base/join.h"
 #include "base/plural.h"
 #include "metrics/metrics.h"
+#include "model_folder/ownership.h"
 #include "program/commands.h"
 #include "program/evaluated_text.h"
 #include "program/evaluation_report.h"
@@ -73,11 +74,9 @@ void require_different_files(const std::vector<System>& systems) {
   std::vector<std::string> files;
   for (const System& system : systems)
     for (const std::string& file : system) {
-      for (const std::string& other : files) {
-        std::error_code ignored;
-        require(file != other && !std::filesystem::equivalent(file, other, ignored),
+      for (const std::string& other : files)
+        require(file == "-" || other == "-" || !is_same_file(file, other),
                 "{} and {} are the same file; name each output once", text_name(other), text_name(file));
-      }
       files.push_back(file);
     }
 }

@@ -83,7 +83,7 @@ void add_import_gguf(CLI::App& parent) {
       parent, "gguf", "Import a " + titles_of("gguf", [](const Family&) { return true; }) + " of llama.cpp",
       settings, "FILE", "the model, a .gguf file");
   command.footer(
-      "Quantised weights become the numbers that they stand for.\n"
+      "Quantized weights become the numbers that they stand for.\n"
       "Example:\n  sixfold import gguf smollm2-135m.gguf --output smollm2");
   command.callback([settings] { run_import(*settings); });
 }

@@ -78,7 +78,7 @@ void add_commands(CLI::App& app, const ProgramTables& tables) {
       "The folder recipes/ is that of the repository; where Sixfold is installed it is in share/sixfold.");
 }
 
-/// The innermost command on the command line that was recognised, or the program itself if there was none.
+/// The innermost command on the command line that was recognized, or the program itself if there was none.
 const CLI::App& chosen_command(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : chosen_command(*chosen.front());

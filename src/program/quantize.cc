@@ -44,8 +44,9 @@ void add_quantize(CLI::App& app) {
   command.add_option("-o,--output", settings->output, "folder for the new model")
       ->type_name("MODEL")
       ->required();
-  add_value_option(command, "--precision", settings->precision,
-                   "type of the weights: int8, a quarter of fp32, or int4, a sixth of it, which is less exact");
+  add_value_option(
+      command, "--precision", settings->precision,
+      "type of the weights: int8, a quarter of fp32, or int4, a sixth to a fifth of it, which is less exact");
   command.footer(
       "An int8 or int4 model can translate and score, but it can't be trained further: keep the original.\n"
       "Example:\n  sixfold quantize run/model --output run/int8");

@@ -77,7 +77,8 @@ void score_pairs(const ScoreSettings& settings) {
   check(settings.writer);
   LinePairs reader(settings.source, settings.target, settings.invalid, "be the translation of");
   const Translator translator(settings.model, settings.runtime);
-  TextOutput output(settings.output, {settings.source, settings.target, settings.model});
+  TextOutput output(settings.output,
+                    with_ensemble({settings.source, settings.target, settings.model}, settings.runtime));
   ScoreWriter writer(settings.writer);
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
@@ -119,10 +120,11 @@ void run(const ScoreSettings& settings, const CLI::App& command) {
       "of a text, --token-scores and --format jsonl go together: a line for each token; give both, or none");
   require(!tokens || !settings.summary,
           "--summary prints the line with the result alone; leave it out, or --token-scores");
-  refuse_options(command,
-                 {"--alignments", "--confidence", "--attention", "--layer", "--batch-tokens",
-                  "--max-source-length", "--target-language"},
-                 "translation");
+  refuse_options(
+      command,
+      {"--alignments", "--confidence", "--attention", "--layer", "--batch-tokens", "--max-source-length",
+       "--target-language", "--ensemble", "--ensemble-weights", "--ensemble-mean"},
+      "translation");
   score_text(settings);
 }
 
@@ -151,6 +153,7 @@ void add_score(CLI::App& app) {
   add_writer_options(command, settings->writer);
   add_invalid_utf8_option(command, settings->invalid);
   add_scoring_options(command, settings->options);
+  add_ensemble_options(command, settings->runtime);
   add_runtime_options(command, settings->runtime);
   command.footer(
       "With --format text each line has the natural logarithm of the translation's probability, including the\n"

@@ -53,6 +53,7 @@ class RunningServer {
     serve::ServeConfig config = config_of(settings_);
     warn_of_fixed_settings(config);
     config.host = start_config_.host;
+    config.suggestions = start_config_.suggestions;
     const serve::HttpOptions http = config.http();  // throws before anything changes
     service_.reload(specs_of(config), config.engine(), config.service());
     server_.reconfigure(http);
@@ -183,8 +184,10 @@ void run(const ServeSettings& settings, serve::ServedTasks tasks) {
 void add_serve(CLI::App& app, serve::ServedTasks tasks) {
   const auto settings = std::make_shared<ServeSettings>();
   CLI::App& command = *app.add_subcommand("serve", "Serve models over HTTP");
-  command.add_option("MODELS", settings->models,
-                     "models to serve: LANGUAGES=FOLDER, as in en-de=run/model, or NAME=FOLDER");
+  command.add_option(
+      "MODELS", settings->models,
+      "models to serve: LANGUAGES=FOLDER, as in en-de=run/model, or NAME=FOLDER; of an ensemble all "
+      "folders, with a + between them");
   command.add_option("--port", settings->port, "port to listen to; 0: any that is free (default: 7070)")
       ->type_name("N");
   command

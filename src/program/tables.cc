@@ -1,13 +1,7 @@
+#include "program/kit/task_program.h"
 #include "program/program.h"
 #include "serve/api/served_tasks.h"
-#include "tasks/classification/command.h"
-#include "tasks/embedding/command.h"
-#include "tasks/image_captioning/command.h"
-#include "tasks/language_model/command.h"
-#include "tasks/masked_language_model/command.h"
-#include "tasks/question_answering/command.h"
 #include "tasks/tasks.h"
-#include "tasks/translation/commands/commands.h"
 
 namespace sixfold::cli {
 

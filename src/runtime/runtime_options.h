@@ -36,7 +36,8 @@ inline void visit(OptionVisitor& v, RuntimeOptions& o) {
           "one");
   v.field("ensemble_weights", o.ensemble_weights,
           "weights of the model and of those of the ensemble; empty: equal ones", between(1e-6, 1e6));
-  v.field("ensemble_mean", o.ensemble_mean, "what the models of an ensemble are averaged by");
+  v.field("ensemble_mean", o.ensemble_mean,
+          "how the predictions of an ensemble are averaged: by probabilities or log_probabilities");
 }
 
 }  // namespace sixfold

@@ -18,7 +18,7 @@ const GenerationConfig& checked_rules(const ModelConfig& model, const Generation
   require(rules.forced_first_token != model.eos,
           "forced_first_token is {}, the end token; every output would be empty", rules.forced_first_token);
   require(rules.coverage_penalty == 0 || model.alignment_layer(rules) < model.decoder_layers,
-          "generation.alignment_layer: is {}, but the decoder has layers 0 to {}", rules.alignment_layer,
+          "generation.alignment_layer is {}, but the decoder has layers 0 to {}", rules.alignment_layer,
           model.decoder_layers - 1);
   require(n_best >= 1, "n_best is {}; it must be at least 1", n_best);
   require(

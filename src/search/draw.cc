@@ -78,7 +78,7 @@ int32_t choose(std::span<const Choice> choices, double uniform) {
   int32_t chosen = -1;
   for (const Choice& choice : choices) {
     if (choice.weight > 0)
-      chosen = choice.id;  // if rounding errors let `left` stay above 0, the last one is chosen
+      chosen = choice.id;  // if rounding errors leave `left` at 0 or more, the last one is chosen
     left -= choice.weight;
     if (left < 0) break;
   }

@@ -6,11 +6,11 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "search/source_attention.h"
 
 namespace sixfold {
 namespace {
 
-constexpr size_t rows_at_once = 64;  // limits the memory of the rows of probabilities
 constexpr float forbidden = -std::numeric_limits<float>::infinity();
 
 void forbid(std::span<float> values, std::span<const int32_t> tokens) {
@@ -82,6 +82,36 @@ class EnsembleDistribution {
   std::vector<float> ranks_;
 };
 
+/// Calls `visit(row, distribution)` for each of these rows of the states, in order. `states`: of each model,
+/// [tokens, d_model]. `allowed(row)`: the tokens that may come there, in ascending order; empty: all.
+template <class Allowed, class Visit>
+void for_each_distribution(const Ensemble& ensemble, std::span<const Tensor> states,
+                           std::span<const int32_t> rows, Context& context, const Allowed& allowed,
+                           const Visit& visit) {
+  constexpr size_t rows_at_once = 64;  // limits the memory of the logits
+  const auto vocab = static_cast<size_t>(ensemble.models.front()->config().target_vocab);
+  for (size_t begin = 0; begin < rows.size(); begin += rows_at_once) {
+    const size_t count = std::min(rows_at_once, rows.size() - begin);
+    std::vector<std::vector<float>> logits;  // of each model, [count, vocab]
+    for (size_t m = 0; m < states.size(); ++m) {
+      Tensor chunk = context.tensor(static_cast<int64_t>(count), states[m].cols(), states[m].dtype());
+      const Tensor chosen = context.indices(rows.subspan(begin, count));
+      context.backend().run(kernel::GatherRows{chunk.view(), states[m].view(), chosen.ids()});
+      logits.push_back(ops::logits(context, chunk, ensemble.models[m]->output()).to_floats(context.backend()));
+    }
+    for (size_t row = 0; row < count; ++row) {
+      std::vector<std::span<const float>> of_models;
+      for (std::vector<float>& one : logits) {
+        const std::span<float> all = std::span(one).subspan(row * vocab, vocab);
+        forbid_others(all, allowed(begin + row));
+        of_models.push_back(all);
+      }
+      EnsembleDistribution next(ensemble, std::move(of_models));
+      visit(begin + row, next);
+    }
+  }
+}
+
 class EnsembleScorer final : public Scorer {
  public:
   explicit EnsembleScorer(const DecodeWorkspace& workspace);
@@ -99,7 +129,7 @@ class EnsembleScorer final : public Scorer {
   std::vector<std::unique_ptr<DecodingState>> states_;  // of each model
   std::vector<std::vector<int32_t>> shortlists_;        // by request; empty: all tokens
   std::vector<int32_t> ids_;
-  std::vector<float> log_probs_, logits_, given_;
+  std::vector<float> log_probs_, logits_, given_, attention_;
   std::vector<Answer> answers_;
 };
 
@@ -188,78 +218,82 @@ void EnsembleScorer::answer(const Query& query, EnsembleDistribution& next) {
 
 std::span<const Answer> EnsembleScorer::score(std::span<const Extension> extensions,
                                               std::span<const Query> queries) {
-  require(extensions.size() == queries.size(), "{} extensions and {} queries", extensions.size(),
-          queries.size());
+  const std::vector<QueryPlace> query_places = places_of(extensions, queries);
   const Ensemble& ensemble = *workspace_.ensemble;
-  const auto vocab = static_cast<size_t>(ensemble.models.front()->config().target_vocab);
+  const int vocab = ensemble.models.front()->config().target_vocab;
   for (const Query& query : queries) {
-    require(
-        query.attention_layer < 0 && query.given_likeliest == 0 && query.tokens_behind == 0,
-        "an ensemble has no attention, no likeliest tokens in given places, and one query for each extension");
+    require(query.given_likeliest == 0 && query.tokens_behind == 0,
+            "an ensemble has no likeliest tokens in given places, and one query for each extension");
     for (const auto& tokens : {query.banned, query.listed})
       for (const int32_t token : tokens)
-        require(token >= 0 && token < static_cast<int64_t>(vocab), "token {} is not in the vocabulary of {}",
-                token, vocab);
+        require(token >= 0 && token < vocab, "token {} is not in the vocabulary of {}", token, vocab);
   }
-  ids_.clear(), log_probs_.clear(), logits_.clear(), given_.clear(), answers_.clear();
+  ids_.clear(), log_probs_.clear(), logits_.clear(), given_.clear(), attention_.clear(), answers_.clear();
+  // Of each extension, the rows of states that predict its given tokens, and the last one its next token.
+  std::vector<int32_t> rows;
+  std::vector<size_t> extension_of;  // by index of these rows
+  for (size_t i = 0; i < queries.size(); ++i) {
+    const size_t tokens = extensions[i].tokens.size(), given = queries[i].given;
+    require(given < tokens, "{} tokens are given, but the extension has {}", given, tokens);
+    for (size_t row = query_places[i].row - given; row <= query_places[i].row; ++row)
+      rows.push_back(static_cast<int32_t>(row)), extension_of.push_back(i);
+  }
+  Context context(workspace_.backend, workspace_.arena);
+  SourceAttention attention(queries);
+  std::vector<Tensor> states;  // for each model, those of all tokens of the extensions
+  for (const auto& state : states_)
+    states.push_back(
+        state->extend(extensions, context, states.empty() && !attention.empty() ? &attention : nullptr));
+  attention.append_sums(extensions, queries, query_places, *states_.front(), *workspace_.backend, attention_);
   struct End {
     size_t id, logit, given;
   };
   std::vector<End> ends;
-  // The rows of states that predict the given tokens of each extension, and its next token, among all rows.
-  std::vector<int32_t> places;
-  std::vector<size_t> last_rows;
-  int32_t end_of_tokens = 0;
-  for (size_t i = 0; i < queries.size(); ++i) {
-    const auto tokens = static_cast<int32_t>(extensions[i].tokens.size()),
-               given = static_cast<int32_t>(queries[i].given);
-    require(given < tokens, "{} tokens are given, but the extension has {}", given, tokens);
-    end_of_tokens += tokens;
-    for (int32_t place = end_of_tokens - given - 1; place < end_of_tokens; ++place) places.push_back(place);
-    last_rows.push_back(places.size() - 1);
-  }
-  Context context(workspace_.backend, workspace_.arena);
-  std::vector<Tensor> states;  // for each model, those of all tokens of the extensions
-  for (const auto& state : states_) states.push_back(state->extend(extensions, context));
-  for (size_t begin = 0; begin < places.size(); begin += rows_at_once) {
-    const size_t count = std::min(rows_at_once, places.size() - begin);
-    std::vector<std::vector<float>> logits;  // of each model, [count, vocab]
-    for (size_t m = 0; m < states_.size(); ++m) {
-      Tensor chunk = context.tensor(static_cast<int64_t>(count), states[m].cols(), states[m].dtype());
-      const Tensor rows = context.indices(std::span(places).subspan(begin, count));
-      context.backend().run(kernel::GatherRows{chunk.view(), states[m].view(), rows.ids()});
-      logits.push_back(ops::logits(context, chunk, ensemble.models[m]->output()).to_floats(context.backend()));
-    }
-    for (size_t row = 0; row < count; ++row) {
-      const size_t i = ends.size();                    // of the extension
-      std::vector<std::span<const float>> row_logits;  // of each model
-      for (std::vector<float>& of_model : logits) {
-        const std::span<float> all = std::span(of_model).subspan(row * vocab, vocab);
-        forbid_others(all, shortlists_[static_cast<size_t>(extensions[i].request)]);
-        row_logits.push_back(all);
-      }
-      EnsembleDistribution next(ensemble, std::move(row_logits));
-      const size_t left = last_rows[i] - (begin + row);  // rows of this extension after this one
-      if (left > 0) {
-        given_.push_back(next.log_probability(extensions[i].tokens.last(left)[0]));
-        continue;
-      }
-      answer(queries[i], next);
-      ends.push_back({ids_.size(), logits_.size(), given_.size()});
-    }
-  }
+  for_each_distribution(
+      ensemble, states, rows, context,
+      [&](size_t row) -> std::span<const int32_t> {
+        return shortlists_[static_cast<size_t>(extensions[extension_of[row]].request)];
+      },
+      [&](size_t row, EnsembleDistribution& next) {
+        const size_t i = extension_of[row];
+        const auto left = query_places[i].row - static_cast<size_t>(rows[row]);  // rows after this one
+        if (left > 0) {
+          given_.push_back(next.log_probability(extensions[i].tokens.last(left)[0]));
+          return;
+        }
+        answer(queries[i], next);
+        ends.push_back({ids_.size(), logits_.size(), given_.size()});
+      });
   End begin{};
-  for (const End& end : ends) {
+  size_t seen = 0;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const End& end = ends[i];
+    const size_t sources = SourceAttention::sums_of(queries[i], extensions[i], *states_.front());
     answers_.push_back({.ids = std::span(ids_).subspan(begin.id, end.id - begin.id),
                         .log_probs = std::span(log_probs_).subspan(begin.id, end.id - begin.id),
                         .logits = std::span(logits_).subspan(begin.logit, end.logit - begin.logit),
-                        .given = std::span(given_).subspan(begin.given, end.given - begin.given)});
-    begin = end;
+                        .given = std::span(given_).subspan(begin.given, end.given - begin.given),
+                        .attention = std::span(attention_).subspan(seen, sources)});
+    begin = end, seen += sources;
   }
   return answers_;
 }
 
 }  // namespace
+
+std::vector<double> ensemble_log_probabilities(const Ensemble& ensemble, std::span<const Tensor> states,
+                                               std::span<const int32_t> tokens,
+                                               std::span<const int32_t> allowed, Context& context) {
+  std::vector<int32_t> rows(tokens.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<double> all;
+  for_each_distribution(
+      ensemble, states, rows, context, [&](size_t) { return allowed; },
+      [&](size_t row, const EnsembleDistribution& next) {
+        all.push_back(static_cast<double>(next.log_probability(tokens[row])));
+      });
+  return all;
+}
 
 std::unique_ptr<Scorer> make_ensemble_scorer(const DecodeWorkspace& workspace) {
   return std::make_unique<EnsembleScorer>(workspace);

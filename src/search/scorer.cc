@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "search/ensemble.h"
 #include "search/output_rows.h"
+#include "search/source_attention.h"
 
 namespace sixfold {
 namespace {
@@ -40,7 +40,6 @@ class ModelScorer final : public Scorer {
   std::span<const Answer> score(std::span<const Extension> extensions, std::span<const Query> queries) override;
 
  private:
-  class AttentionOfLayers;
   OutputRows& output_of(int request);
   /// Values of the listed tokens, both [states, listed].
   struct Listed {
@@ -48,8 +47,6 @@ class ModelScorer final : public Scorer {
   };
   Listed listed(const Query& query, OutputRows& output, const Tensor& states, Context& context) const;
   void add_given(const Extension& extension, const Query& query, const Tensor& states, Context& context);
-  void add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
-                     std::span<const QueryPlace> places, const AttentionOfLayers& seen);
   Tensor read(std::span<const Extension> extensions, std::span<const Query> queries, Context& context);
   Tensor read_once(std::span<const Extension> extensions, std::span<const Query> queries,
                    std::span<const QueryPlace> places, Context& context);
@@ -71,28 +68,6 @@ class ModelScorer final : public Scorer {
   std::vector<float> log_probs_, logits_, given_, given_log_probs_, attention_;
   std::vector<size_t> ends_;
   std::vector<Answer> answers_;
-};
-
-/// Keeps the attention to the sources in the layers that queries ask for.
-class ModelScorer::AttentionOfLayers final : public AttentionObserver {
- public:
-  explicit AttentionOfLayers(std::span<const Query> queries) {
-    for (const Query& query : queries)
-      if (query.attention_layer >= 0) layers_[query.attention_layer];
-  }
-  bool empty() const { return layers_.empty(); }
-  bool wants(AttentionKind kind, int layer) const override {
-    return kind == AttentionKind::cross && layers_.contains(layer);
-  }
-  void observe_attention(AttentionKind, int layer, const ops::AttentionInputs& inputs,
-                         const ops::AttentionPattern& pattern, Context& context) override {
-    layers_[layer] = ops::attention_weights(context, inputs, pattern);
-  }
-  /// By layer: [heads * tokens, longest source].
-  const std::map<int, Tensor>& layers() const { return layers_; }
-
- private:
-  std::map<int, Tensor> layers_;
 };
 
 ModelScorer::ModelScorer(const DecodeWorkspace& workspace)
@@ -181,34 +156,6 @@ void ModelScorer::add_given(const Extension& extension, const Query& query, cons
   const ops::Candidates best = ops::top_k(context, before, output.weights(), query.given_likeliest, {});
   given_ids_.insert(given_ids_.end(), best.ids.begin(), best.ids.end());
   given_log_probs_.insert(given_log_probs_.end(), best.log_probs.begin(), best.log_probs.end());
-}
-
-/// Appends the attention of each query that asks for it.
-void ModelScorer::add_attention(std::span<const Extension> extensions, std::span<const Query> queries,
-                                std::span<const QueryPlace> places, const AttentionOfLayers& seen) {
-  size_t tokens = 0;  // number of tokens of all extensions
-  for (const Extension& extension : extensions) tokens += extension.tokens.size();
-  std::map<int, std::vector<float>> weights;
-  for (const auto& [layer, tensor] : seen.layers()) {
-    require(static_cast<bool>(tensor), "the decoder has no layer {} that attends to the source", layer);
-    weights[layer] = tensor.to_floats(*workspace_.backend);
-  }
-  for (size_t i = 0; i < queries.size(); ++i) {
-    if (queries[i].attention_layer < 0) continue;
-    const Extension& extension = extensions[places[i].extension];
-    const size_t first = places[i].first_row, count = places[i].row + 1 - first;
-    const std::vector<float>& all = weights.at(queries[i].attention_layer);
-    const auto columns = static_cast<size_t>(seen.layers().at(queries[i].attention_layer).cols());
-    const size_t heads = all.size() / columns / tokens, begin = attention_.size();
-    attention_.resize(begin + state_.source_tokens(extension.request));
-    for (size_t s = begin; s < attention_.size(); ++s) {
-      double sum = 0;
-      for (size_t head = 0; head < heads; ++head)
-        for (size_t t = 0; t < count; ++t)
-          sum += double{all[(head * tokens + first + t) * columns + s - begin]};
-      attention_[s] = static_cast<float>(sum / static_cast<double>(heads));
-    }
-  }
 }
 
 void ModelScorer::answer(const Query& query, OutputRows& output, const Tensor& states, Context& context) {
@@ -343,10 +290,10 @@ Tensor ModelScorer::read_once(std::span<const Extension> extensions, std::span<c
     if (shared > 0) extension.parent = 0, extension.new_sequence = false;
   }
   const std::vector<QueryPlace> read_places = places_of(rest, queries);
-  AttentionOfLayers attention(queries);
+  SourceAttention attention(queries);
   const Tensor all = state_.extend(rest, context, attention.empty() ? nullptr : &attention);
   for (const Extension* prompt : prompts) state_.keep_beginning(prompt->request, prompt->tokens);
-  if (!attention.empty()) add_attention(rest, queries, read_places, attention);
+  attention.append_sums(rest, queries, read_places, state_, *workspace_.backend, attention_);
   for (size_t i = 0; i < queries.size(); ++i) {
     const Extension& extension = rest[read_places[i].extension];
     const auto first_row = static_cast<int64_t>(read_places[i].first_row);
@@ -380,8 +327,7 @@ std::span<const Answer> ModelScorer::score(std::span<const Extension> extensions
   for (size_t i = 0, begin = 0, given = 0, best = 0, listed = 0, seen = 0; i < ends_.size();
        begin = ends_[i++]) {
     const size_t count = queries[i].given, likeliest = count * static_cast<size_t>(queries[i].given_likeliest);
-    const size_t sources =
-        queries[i].attention_layer >= 0 ? state_.source_tokens(extensions[places[i].extension].request) : 0;
+    const size_t sources = SourceAttention::sums_of(queries[i], extensions[places[i].extension], state_);
     const size_t logits = queries[i].logits ? queries[i].listed.size() : 0;
     answers_.push_back(
         {std::span(ids_).subspan(begin, ends_[i] - begin),

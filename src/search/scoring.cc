@@ -1,40 +1,39 @@
 #include "search/scoring.h"
 
-#include <algorithm>
-
 #include "base/error.h"
+#include "search/ensemble.h"
+#include "search/output_rows.h"
 
 namespace sixfold {
 namespace {
 
-/// The output layer of the allowed tokens, and the row that each token has there.
-struct Output {
-  ops::OutputWeights weights;
-  std::span<const int32_t> allowed;
+/// The rows of the tokens in the output layer.
+std::vector<int32_t> rows_of(const OutputRows& output, std::span<const int32_t> tokens) {
+  std::vector<int32_t> rows = output.rows_of(tokens);
+  for (size_t i = 0; rows.size() < tokens.size(); ++i)
+    require(!output.rows_of(tokens.subspan(i, 1)).empty(), "token {} to score is not among those allowed",
+            tokens[i]);
+  return rows;
+}
 
-  Output(const DecodeWorkspace& decoding, std::span<const int32_t> ids)
-      : weights(ids.empty() ? decoding.model.output()
-                            : ops::select_outputs(decoding.backend, decoding.model.output(), ids)),
-        allowed(ids) {}
-  std::vector<int32_t> rows(const std::vector<int32_t>& tokens) const {
-    if (allowed.empty()) return tokens;
-    std::vector<int32_t> rows;
-    for (const int32_t token : tokens) {
-      const auto found = std::lower_bound(allowed.begin(), allowed.end(), token);
-      require(found != allowed.end() && *found == token, "token {} to score is not among those allowed", token);
-      rows.push_back(static_cast<int32_t>(found - allowed.begin()));
-    }
-    return rows;
-  }
-};
-
-void score_batch(const DecodeWorkspace& decoding, const Batch& batch, const Output& output,
-                 std::vector<std::vector<double>>& scores) {
+/// The log-probability of each label of a batch.
+std::vector<double> label_scores(const DecodeWorkspace& decoding, const Batch& batch, const OutputRows& output,
+                                 std::span<const int32_t> allowed) {
   Context context(decoding.backend, decoding.arena);
+  const std::vector<int32_t> rows = rows_of(output, batch.labels);
+  if (decoding.ensemble) {
+    std::vector<Tensor> states;
+    for (const Transformer* model : decoding.ensemble->models) states.push_back(model->states(batch, context));
+    return ensemble_log_probabilities(*decoding.ensemble, states, batch.labels, allowed, context);
+  }
   const Tensor states = decoding.model.states(batch, context);
-  const std::vector<double> all =
-      ops::log_probability(context, states, output.weights, context.indices(output.rows(batch.labels)))
-          .to_doubles(context.backend());
+  return ops::log_probability(context, states, output.weights(), context.indices(rows))
+      .to_doubles(context.backend());
+}
+
+void score_batch(const DecodeWorkspace& decoding, const Batch& batch, const OutputRows& output,
+                 std::span<const int32_t> allowed, std::vector<std::vector<double>>& scores) {
+  const std::vector<double> all = label_scores(decoding, batch, output, allowed);
   for (int i = 0; i < batch.target.rows.sequences(); ++i)
     scores.emplace_back(all.begin() + batch.target.rows.begin(i), all.begin() + batch.target.rows.begin(i + 1));
 }
@@ -50,11 +49,13 @@ std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
   const ModelConfig& config = decoding.model.config();
   require_encoder_and_decoder(config, "scoring");
   const int ids_per_row = config.source_ids_per_row();
-  const Output output(decoding, allowed);
+  const ops::OutputWeights& all_tokens = decoding.model.output();
+  const OutputRows output = allowed.empty() ? OutputRows(all_tokens, decoding.backend)
+                                            : OutputRows(all_tokens, allowed, decoding.backend);
   std::vector<std::vector<double>> scores;
   BatchBuilder builder;
   const auto flush = [&] {
-    if (builder.batch().size() > 0) score_batch(decoding, builder.take(), output, scores);
+    if (builder.batch().size() > 0) score_batch(decoding, builder.take(), output, allowed, scores);
   };
   for (size_t i = 0; i < sources.size(); ++i) {
     require(!sources[i].empty(), "source {} to score is empty; it needs at least the end token", i);

@@ -10,7 +10,7 @@ namespace sixfold {
 /// source and target tokens are scored at once, unless a single pair has more. Throws an input error if the
 /// numbers of sources and targets differ, or if a source is empty. `allowed`: the tokens over which
 /// probabilities are normalized, in ascending order, such as a shortlist; they must contain all tokens to
-/// score, also the end token. Empty: all tokens.
+/// score, also the end token. Empty: all tokens. If the workspace has an ensemble, its models score together.
 std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
                                                const std::vector<std::vector<int32_t>>& sources,
                                                const std::vector<std::vector<int32_t>>& targets,

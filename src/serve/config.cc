@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "base/error.h"
 #include "base/threads.h"
+#include "model_folder/ownership.h"
 #include "serve/http/access_log.h"
 
 namespace sixfold::serve {
@@ -23,6 +24,9 @@ std::string variable_of(const std::string& key) { return "SIXFOLD_" + ascii_uppe
 }  // namespace
 
 HttpOptions ServeConfig::http() const {
+  require(
+      suggestions.empty() || access_log.empty() || access_log == "-" || !is_same_file(suggestions, access_log),
+      "suggestions and access_log are the same file, {}; give each its own", access_log);
   std::function<void(const AnsweredRequest&)> log;
   if (!access_log.empty())
     log = [file = std::make_shared<AccessLog>(access_log)](const AnsweredRequest& request) {

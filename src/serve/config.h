@@ -53,7 +53,9 @@ struct ServeConfig {
 };
 
 inline void visit(OptionVisitor& v, ServeConfig& o) {
-  v.field("models", o.models, "what to serve: LANGUAGES=FOLDER, as in en-de=run/model, or NAME=FOLDER");
+  v.field("models", o.models,
+          "what to serve: LANGUAGES=FOLDER, as in en-de=run/model, or NAME=FOLDER; of an ensemble all folders, "
+          "with a + between them");
   v.field("host", o.host, "address to listen to; 0.0.0.0: all addresses of this machine");
   v.field("port", o.port, "port to listen to; 0: any that is free", between(0, 65535));
   v.field("hosts", o.hosts,

@@ -17,6 +17,21 @@ int64_t seconds_of(std::filesystem::file_time_type time) {
   return std::chrono::duration_cast<std::chrono::seconds>(since_1970).count();
 }
 
+/// Splits a text at each +, except within the name of a model folder: each part is the longest one that is such
+/// a folder, and otherwise ends at the next +.
+std::vector<std::string> folders_of(std::string text) {
+  std::vector<std::string> folders;
+  while (true) {
+    size_t end = text.size();
+    while (end != std::string::npos && !looks_like_model_folder(text.substr(0, end)))
+      end = end == 0 ? std::string::npos : text.rfind('+', end - 1);
+    if (end == std::string::npos) end = std::min(text.find('+'), text.size());
+    folders.push_back(text.substr(0, end));
+    if (end == text.size()) return folders;
+    text.erase(0, end + 1);
+  }
+}
+
 }  // namespace
 
 ModelSpec::ModelSpec(const std::string& text) : folder(text) {
@@ -27,6 +42,19 @@ ModelSpec::ModelSpec(const std::string& text) : folder(text) {
     require(!name.empty(), "'{}' has no name before the '='; write en-de=FOLDER", text);
   }
   require(!folder.empty(), "'{}' has no folder; write en-de=FOLDER", text);
+  std::vector<std::string> all = folders_of(folder);
+  if (all.size() == 1 || !looks_like_model_folder(all.front()))
+    return;  // the whole text is the name of a folder
+  for (const std::string& one : all)
+    require(!one.empty(), "'{}' has no folder behind a '+'; write en-de=FOLDER+FOLDER", text);
+  folder = all.front();
+  ensemble.assign(all.begin() + 1, all.end());
+}
+
+std::string ModelSpec::folders() const {
+  std::string all = folder;
+  for (const std::string& other : ensemble) all += "+" + other;
+  return all;
 }
 
 std::string ModelSpec::name_or_folder() const {
@@ -39,7 +67,10 @@ std::string ModelSpec::name_or_folder() const {
 void require_model_folders(const std::vector<ModelSpec>& specs) {
   require(!specs.empty(),
           "no model is given to serve; name the languages and the folder of each, as in en-de=run/model");
-  for (const ModelSpec& spec : specs) require_model_folder(spec.folder);
+  for (const ModelSpec& spec : specs) {
+    require_model_folder(spec.folder);
+    for (const std::string& other : spec.ensemble) require_model_folder(other);
+  }
 }
 
 void DecodedByModel::add(const ServedModel& model) {
@@ -72,8 +103,9 @@ std::vector<ModelPointer> Models::load(const std::vector<ModelSpec>& specs,
     require(task != tasks_.end(), "{}: is a model for the task '{}', which is not served", spec.folder,
             config.task);
     std::unique_ptr<ServedModel> loading = task->load(spec, config, settings);
-    loading->folder = spec.folder;
+    loading->folder = spec.folders();
     loading->task = config.task;
+    loading->ensemble_size = 1 + spec.ensemble.size();
     loading->created = seconds_of(std::filesystem::last_write_time(spec.folder + "/config.json"));
     decoded_->add(*loading);
     const ModelPointer model(loading.release(), [decoded = decoded_](const ServedModel* unloaded) {

@@ -16,13 +16,17 @@
 
 namespace sixfold::serve {
 
-/// A model to serve: "en-de=FOLDER", "NAME=FOLDER" for a language model, or only a folder.
+/// A model to serve: "en-de=FOLDER", "NAME=FOLDER" for a language model, or only a folder. Several folders with
+/// a + between them are an ensemble; a + may also be a part of the name of a model folder.
 struct ModelSpec {
-  std::string name;  ///< empty: taken from the folder
-  std::string folder;
+  std::string name;                   ///< empty: taken from the folder
+  std::string folder;                 ///< of the model, or the first one of an ensemble
+  std::vector<std::string> ensemble;  ///< folders of its other models
 
-  /// Parses the text. Throws an input error if it has no folder.
+  /// Parses the text. Throws an input error if it has no folder, or an empty one.
   explicit ModelSpec(const std::string& text);
+  /// All folders, with a + between them.
+  std::string folders() const;
   /// The given name, or else the last part of the path of the folder.
   std::string name_or_folder() const;
 };
@@ -35,16 +39,20 @@ struct EngineSettings {
   WeightType precision = WeightType::stored;
   std::optional<int> alignment_layer = {};  ///< overrides that of each model
 
-  RuntimeOptions runtime() const { return {threads, precision, CallingThreads::wait}; }
+  /// How to load the model, or the models, of a spec.
+  RuntimeOptions runtime(const ModelSpec& spec) const {
+    return {threads, precision, CallingThreads::wait, spec.ensemble};
+  }
 };
 
 /// A loaded model. Each task that can be served has a derived class with a constant `task`, the name of the
 /// task. Safe to share between threads.
 struct ServedModel {
   std::string name;    ///< from the `ModelSpec`, or else from the model
-  std::string folder;  ///< from the `ModelSpec`
+  std::string folder;  ///< `folders` of the `ModelSpec`
   std::string task;
-  int64_t created = 0;  ///< when the folder was written: seconds since 1970
+  size_t ensemble_size = 1;  ///< number of its models
+  int64_t created = 0;       ///< when the folder was written: seconds since 1970
 
   virtual ~ServedModel() = default;
   virtual const Predictor& predictor() const = 0;

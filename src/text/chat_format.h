@@ -37,7 +37,7 @@ std::vector<std::string> control_tokens_in(std::string_view text);
 /// A text as a literal of Jinja.
 std::string jinja_literal(std::string_view text);
 
-/// A Jinja template that writes the same text as `chat_text`, and that `recognise_chat` recognises. `starts`:
+/// A Jinja template that writes the same text as `chat_text`, and that `recognize_chat` recognizes. `starts`:
 /// whether it begins with the start token.
 std::string chat_template_of(const ChatFormat& format, const std::string& system, bool starts);
 

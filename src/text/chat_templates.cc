@@ -157,7 +157,7 @@ std::optional<std::string> default_message(std::string_view shape, std::string_v
 
 }  // namespace
 
-std::optional<RecognisedChat> recognise_chat(std::string_view jinja) {
+std::optional<RecognizedChat> recognize_chat(std::string_view jinja) {
   static const std::vector<KnownShape> known_shapes = make_known_shapes();
   const std::optional<JinjaShape> shape = jinja_shape(jinja);
   if (!shape) return {};
@@ -165,7 +165,7 @@ std::optional<RecognisedChat> recognise_chat(std::string_view jinja) {
     std::optional<std::string> system = default_message(shape->text, known.shape.text);
     const bool starts = known.shape.text.find("bos_token") != std::string::npos;
     if (!system || (starts && shape->starts)) continue;
-    return RecognisedChat{.format = known.format,
+    return RecognizedChat{.format = known.format,
                           .system = *std::move(system),
                           .starts = starts || shape->starts,
                           .inserts_date = known.shape.text.find("strftime") != std::string::npos};

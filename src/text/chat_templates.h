@@ -7,17 +7,17 @@
 
 namespace sixfold {
 
-/// A Jinja template that was recognised.
-struct RecognisedChat {
+/// A Jinja template that was recognized.
+struct RecognizedChat {
   const ChatFormat* format = nullptr;
   std::string system;         ///< the system message of conversations without one; empty: none
   bool starts = false;        ///< whether the start token stands before the text
   bool inserts_date = false;  ///< whether it inserts today's date, while `ChatFormat::preamble` has a fixed one
 };
 
-/// Recognises a template that has, as a whole, one of the shapes that are known for a format (`jinja_shape`),
+/// Recognizes a template that has, as a whole, one of the shapes that are known for a format (`jinja_shape`),
 /// with any default system message. Returns nothing for any other: it might write something else. Takes time
 /// linear in the template.
-std::optional<RecognisedChat> recognise_chat(std::string_view jinja);
+std::optional<RecognizedChat> recognize_chat(std::string_view jinja);
 
 }  // namespace sixfold

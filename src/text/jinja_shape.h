@@ -8,7 +8,7 @@ namespace sixfold {
 /// A normalized form of a Jinja template that writes conversations: two templates that have the same shape
 /// write the same. It does not depend on white space within tags, quotation marks, comments, and on how a text
 /// is divided into outputs. It leaves out the parts for tools, for other roles than system, user and assistant,
-/// and for conversations without a prompt for the assistant.
+/// and for `add_generation_prompt` = false.
 struct JinjaShape {
   std::string text;     ///< statements and outputs; texts stand between two `text_mark`
   bool starts = false;  ///< whether it begins with the start token, which is then left out of `text`

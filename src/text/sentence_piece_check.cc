@@ -39,23 +39,23 @@ uint32_t unit_at(std::string_view trie, size_t index) {
 // i ^ offset(i) ^ c.
 void check_charsmap(std::string_view table) {
   if (table.empty()) return;
-  expect(table.size() > 4, "its normalisation table is truncated");
+  expect(table.size() > 4, "its normalization table is truncated");
   const uint32_t trie_size = unit_at(table, 0);
   expect(trie_size % 4 == 0 && trie_size >= 4 && trie_size < table.size() - 4,
-         "its normalisation table has a trie of impossible size");
+         "its normalization table has a trie of impossible size");
   const std::string_view trie = table.substr(4, trie_size), strings = table.substr(4 + trie_size);
-  expect(strings.back() == '\0', "the strings of its normalisation table are not terminated");
+  expect(strings.back() == '\0', "the strings of its normalization table are not terminated");
   const size_t units = trie_size / 4;
   for (size_t i = 0; i < units; ++i) {
     const uint32_t unit = unit_at(trie, i);
     if (unit >> 31) {
-      expect((unit & 0x7FFFFFFF) < strings.size(), "its normalisation table points outside its strings");
+      expect((unit & 0x7FFFFFFF) < strings.size(), "its normalization table points outside its strings");
     } else {
       const size_t offset = size_t{unit >> 10} << ((unit & (1u << 9)) >> 6);
-      expect(((i ^ offset) | 0xFF) < units, "its normalisation table points outside itself");
+      expect(((i ^ offset) | 0xFF) < units, "its normalization table points outside itself");
       const bool has_leaf = (unit >> 8 & 1) != 0;  // which is read whether or not it is marked as one
       expect(!has_leaf || (unit_at(trie, i ^ offset) & 0x7FFFFFFF) < strings.size(),
-             "its normalisation table points outside its strings");
+             "its normalization table points outside its strings");
     }
   }
 }

@@ -145,7 +145,7 @@ bool continues_quotation(std::u32string_view rest) {
 
 }  // namespace
 
-SentenceRules::SentenceRules(std::string_view language) : ordinals_(language == "de") {
+SentenceRules::SentenceRules(std::string_view language) : is_german_(language == "de") {
   if (language != "en" && language != "de") return;
   const sentence_words::Lists& lists = language == "en" ? sentence_words::english : sentence_words::german;
   never_last_ = words_of(lists.never_last);
@@ -182,11 +182,11 @@ bool SentenceRules::ends_after_stop(std::u32string_view text, size_t begin, size
   const bool letter = word.size() == 1 && is_letter(word[0]);
   if (first && (is_number(word) || (letter && is_lower(word[0])))) return false;  // the number of a list item
   // In German a lower-case letter can be an abbreviation too: "z. B."
-  const bool initial = letter && (ordinals_ || is_upper(word[0]));
+  const bool initial = letter && (is_german_ || is_upper(word[0]));
   if (never_last_.contains(word) || never_last_.contains(last_part)) return false;
   if (number_follows && before_numbers_.contains(word)) return false;
   if (word == U"I" && after_lower) return true;
-  const bool ordinal = ordinals_ && (is_roman(word) || (is_number(word) && word.size() <= 3));
+  const bool ordinal = is_german_ && (is_roman(word) || (is_number(word) && word.size() <= 3));
   if ((initial || ordinal) && number_follows) return false;
   if (initial || ordinal || is_dotted(word) || maybe_last_.contains(word)) return begins_sentence(text, next);
   return true;
@@ -211,7 +211,7 @@ std::vector<size_t> SentenceRules::list_items(std::u32string_view text) const {
       const auto marker = marker_at(text, at);
       // "1. The first 2. The second", but not "1. He came on the 2. of May", which in German has a capital.
       const bool item =
-          marker && (marker->sign != U"." || (!ordinals_ && is_upper(first_after_word(text, at))));
+          marker && (marker->sign != U"." || (!is_german_ && is_upper(first_after_word(text, at))));
       if (item && !after_first_word && (!marker->letter || marker->number == 0)) expected = marker;
       if (item && expected && *marker == *expected) {
         if (after_first_word) items.push_back(at);
@@ -225,7 +225,7 @@ std::vector<size_t> SentenceRules::list_items(std::u32string_view text) const {
 
 size_t SentenceRules::before_opening(std::u32string_view text, size_t place) const {
   // In German, “ closes what „ opened.
-  const uint32_t opening = ordinals_ ? U_GC_PS_MASK : U_GC_PS_MASK | U_GC_PI_MASK;
+  const uint32_t opening = is_german_ ? U_GC_PS_MASK : U_GC_PS_MASK | U_GC_PI_MASK;
   while (place > 0 && (category(text[place - 1]) & opening)) --place;
   return place;
 }

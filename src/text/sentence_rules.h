@@ -35,11 +35,11 @@ class SentenceRules {
   bool ends_after_stop(std::u32string_view text, size_t begin, size_t stop, size_t next) const;
   bool begins_sentence(std::u32string_view text, size_t next) const;
 
-  Words never_last_;       ///< abbreviations that never end a sentence: "Dr", "e.g"
-  Words before_numbers_;   ///< abbreviations that do not end one before a number: "No", "Fig"
-  Words maybe_last_;       ///< abbreviations that end one only before one of the first words: "Co", "etc"
-  Words first_words_;      ///< words rarely capitalised within a sentence: "The", "However"
-  bool ordinals_ = false;  ///< whether "3." means "third"
+  Words never_last_;        ///< abbreviations that never end a sentence: "Dr", "e.g"
+  Words before_numbers_;    ///< abbreviations that do not end one before a number: "No", "Fig"
+  Words maybe_last_;        ///< abbreviations that end one only before one of the first words: "Co", "etc"
+  Words first_words_;       ///< words rarely capitalized within a sentence: "The", "However"
+  bool is_german_ = false;  ///< "3." then means "third", and quotes open „so“
 };
 
 /// For each position, the end included, the first position from there on whose character is neither white space

@@ -22,7 +22,7 @@ enum class TokenizerKind {
 /// The kind of a SentencePiece model.
 enum class PieceModel { unigram, bpe };
 
-/// SentencePiece's rules of Unicode normalisation. Those with `_cf` also fold case.
+/// SentencePiece's rules of Unicode normalization. Those with `_cf` also fold case.
 enum class Normalization { identity, nfkc, nmt_nfkc, nfkc_cf, nmt_nfkc_cf };
 
 template <>

@@ -28,7 +28,7 @@ std::string difference(std::string_view a, std::string_view b) {
 
 void check_agreement(Processes& processes, std::initializer_list<std::pair<const char*, std::string>> facts) {
   for (const auto& [what, value] : facts) {
-    const std::vector<std::string> all = processes.gather(value);
+    const std::vector<std::string> all = processes.all_gather(value);
     for (int rank = 1; rank < processes.size(); ++rank) {
       const std::string& other = all[static_cast<size_t>(rank)];
       require(other == all[0], "the {} of {} is not that of {}: {}", what, processes.name(rank),

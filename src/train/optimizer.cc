@@ -305,7 +305,7 @@ std::vector<float> Optimizer::values(const Entry& entry) const {
     const std::vector<float> values = part.state[entry.kind].to_floats(*backend_);
     own_bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   }
-  const std::vector<std::string> all = processes.gather_at_root(own_bytes);
+  const std::vector<std::string> all = processes.gather(own_bytes);
   std::vector<float> whole;
   if (!processes.is_root()) return whole;
   const int64_t size = parameters_[entry.weight].tensor.size();

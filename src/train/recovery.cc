@@ -75,8 +75,8 @@ std::string Recovery::find_cause(const StepResult& step, const RepeatUpdate& rep
   });
   // Only the process that has the sample finds the cause.
   Processes& processes = replica_.processes();
-  std::vector<std::string> causes = processes.gather(report.module.empty() ? "" : report.describe());
-  std::vector<std::string> reports = processes.gather(to_json_text(report, update));
+  std::vector<std::string> causes = processes.all_gather(report.module.empty() ? "" : report.describe());
+  std::vector<std::string> reports = processes.all_gather(to_json_text(report, update));
   size_t found = 0;
   while (found + 1 < causes.size() && causes[found].empty()) ++found;
   if (processes.is_root()) write_file_atomically(report_, reports[found]);

@@ -78,7 +78,7 @@ StepResult Replica::gradients(Update& update, Context::Seeds seeds) {
   exchange_->finish();
   optimizer_.square_gradients(sums_.view().slice_cols(shards, blocks).span<double>());
   const std::vector<double> own_sums =
-      sums_.to_host<double>(*backend_);  // the only synchronisation in an update
+      sums_.to_host<double>(*backend_);  // the only synchronization in an update
   return combine(own_sums, shards, update.loss_weight());
 }
 
@@ -96,7 +96,7 @@ StepResult Replica::combine(std::span<const double> own_sums, int64_t shards, do
     std::vector<double> sent(head);
     sent.insert(sent.end(), own_sums.begin(), own_sums.end());
     sent.insert(sent.end(), statistics_.begin(), statistics_.end());
-    for (const std::vector<double>& one : processes.gather_numbers(sent)) {
+    for (const std::vector<double>& one : processes.all_gather_numbers(sent)) {
       const auto begin = one.begin() + 2, middle = begin + static_cast<ptrdiff_t>(one.at(0));
       const auto end = middle + static_cast<ptrdiff_t>(one.at(1));
       losses.insert(losses.end(), begin, middle);

@@ -34,7 +34,7 @@ std::vector<Parameter> trained_parameters(Transformer& model, const StartOptions
 /// are the same. For one thread at a time.
 class Replica {
  public:
-  /// `task` and `processes` must outlive this object. Weights are initialised from the run's seed. The batch of
+  /// `task` and `processes` must outlive this object. Weights are initialized from the run's seed. The batch of
   /// an update has `shards` shards. `dtype` is that of the weights, their gradients and the optimizer's state;
   /// `backend` must compute in it. The model gets `adapters`.
   Replica(std::shared_ptr<Backend> backend, const Task& task, const TrainOptions& options, Processes& processes,

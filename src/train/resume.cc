@@ -213,7 +213,7 @@ void add_logged_plan(TrainingState& state, const std::string& log, Processes& pr
     lines = read_regular_file(log);
     lines.erase(0, static_cast<size_t>(state.log_bytes));
   }
-  std::istringstream text(processes.from_root(lines));
+  std::istringstream text(processes.broadcast(lines));
   for (std::string line; std::getline(text, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);  // the last may be torn
     if (!json.is_object() || !json.contains("planned_last_update")) continue;
@@ -263,8 +263,8 @@ void keep_later_best(TrainingState& state, const std::string& best, Processes& p
   const bool kept = stored.update > state.update && stored.metric == state.best_by &&
                     stored.changes != changes_text(state.changes);
   if (!processes.any(kept)) return;
-  state.best = processes.from_root(stored.value);
-  state.best_update = static_cast<int64_t>(processes.from_root(static_cast<double>(stored.update)));
+  state.best = processes.broadcast(stored.value);
+  state.best_update = static_cast<int64_t>(processes.broadcast(static_cast<double>(stored.update)));
   state.without_better = state.stalled = 0;
   log_info(
       "{} holds a model of update {}, made before the run was changed; with {} {:.4g} it remains the best so "
@@ -387,7 +387,7 @@ std::string find_checkpoint(const TaskConfig& config, const RunFolder& folder, c
 std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& folder,
                                  const Checkpoints& checkpoints, bool resume, Processes& processes) {
   const std::string found =
-      processes.from_root(processes.is_root() ? find_checkpoint(config, folder, checkpoints, resume) : "");
+      processes.broadcast(processes.is_root() ? find_checkpoint(config, folder, checkpoints, resume) : "");
   if (processes.size() == 1 || found.empty()) return found;
   require(
       fs::exists(found),

@@ -50,18 +50,18 @@ RunModels::RunModels(const RunFolder& folder, const Checkpoints& checkpoints, co
       task_(task),
       replica_(replica),
       newest_(std::move(newest)),
-      newest_scheduled_(replica.processes().from_root(
+      newest_scheduled_(replica.processes().broadcast(
           newest_.empty() || !replica.processes().is_root() ? "" : newest_of(checkpoints.scheduled()))),
       earlier_steps_(steps_before(newest_, options.start.model)) {}
 
 void RunModels::add_to_model(const std::string& folder, const TrainingState& state) const {
   task_.write(folder);
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    require(is_checkpoint_file(entry.path().filename().string()),
-            "the task writes a file that no model has: {}; src/model_folder/ownership.cc lists the names of "
-            "the files of "
-            "models, since only these may be replaced",
-            entry.path().string());
+    require(
+        is_checkpoint_file(entry.path().filename().string()),
+        "the task wrote {}, which is not the name of a file of a model folder; src/model_folder/ownership.cc "
+        "lists the files that commands may replace",
+        entry.path().string());
   write_provenance(folder, earlier_steps_, provenance_step(task_, options_, state));
 }
 
@@ -77,7 +77,7 @@ void RunModels::save_checkpoint(const TrainingState& state) {
                     [&](const std::string& path) { add_to_model(path, state); });
   Processes& processes = replica_.processes();
   if (processes.is_root()) folder_.note_checkpoint();
-  newest_ = processes.from_root(processes.is_root() ? checkpoints_.list().back() : "");
+  newest_ = processes.broadcast(processes.is_root() ? checkpoints_.list().back() : "");
   if (!state.interrupted) newest_scheduled_ = newest_;
 }
 
@@ -88,7 +88,7 @@ void RunModels::save_best(const TrainingState& state) {
 }
 
 bool RunModels::has_best(const TrainingState& state) const {
-  return replica_.processes().from_root(read_stored_best(folder_.best()).update == state.best_update ? 1 : 0) !=
+  return replica_.processes().broadcast(read_stored_best(folder_.best()).update == state.best_update ? 1 : 0) !=
          0;
 }
 

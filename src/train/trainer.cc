@@ -69,7 +69,7 @@ class Trainer {
   /// Updates `TrainingState::seconds`. Returns the seconds since the last call.
   double update_seconds() {
     const double before = state_.seconds;
-    return (state_.seconds = processes_.from_root(now() - began_)) - before;
+    return (state_.seconds = processes_.broadcast(now() - began_)) - before;
   }
   AdapterConfig adapters() const;
   void validate();
@@ -282,7 +282,7 @@ int64_t Trainer::choose_parts(const Task& task) {
   // 0 means whole batches.
   int64_t parts = fitting.tokens;
   const auto own_parts = static_cast<double>(parts);
-  for (const std::vector<double>& other : processes_.gather_numbers({&own_parts, 1}))
+  for (const std::vector<double>& other : processes_.all_gather_numbers({&own_parts, 1}))
     if (other.at(0) > 0 && (parts == 0 || other[0] < static_cast<double>(parts)))
       parts = static_cast<int64_t>(other[0]);
   if (resumed && parts != requested)

@@ -55,7 +55,7 @@ void add_loss(const Task& task, const Transformer& model, int64_t batch_tokens, 
     if (turn == run.processes.rank()) own_losses.push_back(loss_of(task, model, batch, run));
   }
   // Added in the order of the batches, whatever the number of processes.
-  const std::vector<std::vector<double>> all = run.processes.gather_numbers(own_losses);
+  const std::vector<std::vector<double>> all = run.processes.all_gather_numbers(own_losses);
   double loss = 0;
   for (size_t i = 0; i < all.front().size(); ++i)
     for (const std::vector<double>& losses : all)

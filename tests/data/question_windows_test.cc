@@ -154,7 +154,7 @@ TEST_F(Questions, SayWhatTheModelCannotRead) {
   EXPECT_EQ(data.longer_answers(0), 2);
   EXPECT_NE(error_message([&] {
               dataset("abcdefghij\ta?\tabcdefgh\n", {.bos = 1, .eos = 2, .tokens = 11, .stride = 3});
-            }).find("data.max_tokens: is 11, but no answer of the data fits"),
+            }).find("data.max_tokens is 11, but no answer of the data fits"),
             std::string::npos);
 }
 

@@ -185,12 +185,15 @@ class Ctranslate2Export : public testing::Test {
 /// Words are aligned by the same layer and heads there.
 TEST_F(Ctranslate2Export, SaysHowWordsAreAligned) {
   for (const int layer : {0, 1}) {
-    const std::string own = own_model([&](ModelConfig& config) { config.generation.alignment_layer = layer; });
+    const std::string own = own_model([&](ModelConfig& config) {
+      config.generation.alignment_layer = layer;
+      if (layer == 1) config.decoder_heads = config.heads / 2;
+    });
     const TemporaryFolder out;
     export_model(own, "ctranslate2", out / "ct2");
     const Ctranslate2File file = Ctranslate2File::open(out / "ct2/model.bin");
     EXPECT_EQ(file.number("decoder/alignment_layer")->value, layer);
-    EXPECT_EQ(file.number("decoder/alignment_heads")->value, load_model_config(own).heads);
+    EXPECT_EQ(file.number("decoder/alignment_heads")->value, load_model_config(own).of_decoder().heads);
     fs::remove_all(own);
   }
 }
@@ -222,6 +225,8 @@ TEST_F(Ctranslate2Export, ComputesTheSameWhenItComesBack) {
     config.embedding_scale = false;
     config.activation = Activation::gelu;
     config.decoder_start_token = 3;
+    config.decoder_heads = config.heads / 2;
+    config.decoder_d_ff = config.d_ff + 7;
   });
 }
 

@@ -194,7 +194,7 @@ TEST_P(HubModel, IsExportedAgain) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, HubModel,
-                         testing::Values("bart", "bert_classes", "bert_masked", "bert_spans",
+                         testing::Values("bart", "bart_stacks", "bert_classes", "bert_masked", "bert_spans",
                                          "distilbert_classes", "distilbert_masked", "distilbert_spans",
                                          "gpt_neox", "llama", "m2m100", "mbart50", "mistral", "mt5", "nllb",
                                          "phi3", "qwen2", "qwen3", "roberta_classes", "roberta_masked",
@@ -328,7 +328,7 @@ TEST(HubVit, WhatReadsImagesOtherwiseIsRefused) {
     expect_refused("vit", "config.json", edit, part);
   };
   config([](json& c) { c["patch_size"] = {4, 8}; }, "only squares are supported");
-  config([](json& c) { c["num_channels"] = 2; }, "image.channels: is 2");
+  config([](json& c) { c["num_channels"] = 2; }, "image.channels is 2");
   config([](json& c) { c["image_size"] = {1, 2, 3}; }, "expected a number, or height and width");
   config([](json& c) { c["image_size"] = 1 << 14; }, "size is");
   config([](json& c) { c["architectures"] = {"ViTModel"}; }, "only ViTForImageClassification is supported");

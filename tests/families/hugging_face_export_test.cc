@@ -69,6 +69,17 @@ TEST(HuggingFaceExport, WhatIsExportedAndImportedComputesTheSame) {
   }
 }
 
+TEST(HuggingFaceExport, StacksMayHaveOtherHeadsAndWidths) {
+  const ModelConfig back = there_and_back([](ModelConfig& config) {
+    config.decoder_heads = config.heads / 2;
+    config.decoder_d_ff = config.d_ff + 7;
+  });
+  const ModelConfig same = there_and_back([](ModelConfig& config) { config.decoder_heads = config.heads; });
+  EXPECT_EQ(same.decoder_heads, 0);
+  EXPECT_EQ(back.decoder_heads, back.heads / 2);
+  EXPECT_EQ(back.decoder_d_ff, back.d_ff + 7);
+}
+
 /// transformers reads model.shared.weight only if the output is tied to it too.
 TEST(HuggingFaceExport, EmbeddingsThatAreSharedWithoutTheOutputAreWrittenForBothSides) {
   const TemporaryFolder folder;
@@ -107,7 +118,7 @@ TEST(HuggingFaceExport, AlternativesToThePaperAreNotExported) {
       {"its attention_score is 'dot'", [](ModelConfig& c) { c.attention_score = AttentionScore::dot; }},
       {"its attention_score is 'additive'",
        [](ModelConfig& c) { c.attention_score = AttentionScore::additive; }},
-      {"(kv_heads)", [](ModelConfig& c) { c.kv_heads = 1; }},
+      {"have other widths or numbers (kv_heads", [](ModelConfig& c) { c.kv_heads = 1; }},
       {"its positions are 'rotary'", [](ModelConfig& c) { c.positions = Positions::rotary; }},
       {"its positions are 'alibi'", [](ModelConfig& c) { c.positions = Positions::alibi; }},
       {"as a T5ForConditionalGeneration: its tokenizer is not",

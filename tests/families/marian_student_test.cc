@@ -1,4 +1,4 @@
-// Students of Marian: SSRU in the decoder, binary files, quantised weights, shortlists.
+// Students of Marian: SSRU in the decoder, binary files, quantized weights, shortlists.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -90,7 +90,7 @@ TEST_F(MarianStudent, WeightsOfTheForkForBrowsersAreWhatTheyStandFor) {
   }
 }
 
-/// Marian's own run in int8, of its quantised file. Activations are quantised otherwise there, by matrix; a
+/// Marian's own run in int8, of its quantized file. Activations are quantized otherwise there, by matrix; a
 /// higher BLEU is no fault.
 TEST_F(MarianStudent, IsAsGoodInInt8) {
   std::vector<std::string> theirs;

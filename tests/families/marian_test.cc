@@ -314,7 +314,7 @@ TEST_P(MarianGolden, NBestListsAreMarians) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, MarianGolden, testing::Values("untied", "words", "norms"),
+INSTANTIATE_TEST_SUITE_P(, MarianGolden, testing::Values("untied", "words", "norms", "decoder_width"),
                          [](const auto& test) { return std::string(test.param); });
 
 /// Marian 1.12's decoder leaves the norm out of the keys and values of earlier symbols, its trainer doesn't

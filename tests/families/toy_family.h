@@ -106,7 +106,7 @@ inline Family toy_family() {
           .name = "toy",
           .class_name = "Toy",
           .title = "toy",
-          .recognises = [](const ImportSource& source,
+          .recognizes = [](const ImportSource& source,
                            const Family&) { return std::filesystem::exists(source.path + "/toy.json"); },
           .read = read_toy,
           .exports = "toys",

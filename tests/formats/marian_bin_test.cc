@@ -29,7 +29,7 @@ class MarianBin : public testing::Test {
       "l1_W1", 0x10001, {2, 3}, bytes_of<int8_t>({1, -4, 2, -5, 3, -6}) + bytes_of<float>({10})};
 };
 
-TEST_F(MarianBin, HasFloatsAndWhatIntgemmQuantised) {
+TEST_F(MarianBin, HasFloatsAndWhatIntgemmQuantized) {
   MarianItem wide{"l1_W2", 0x4102, {1, 2}, bytes_of<int16_t>({1024, -3}) + bytes_of<float>({1024})},
       embedding{"Wemb", 0x4101, {3, 2}, bytes_of<int8_t>({1, 2, 3, 4, 5, 6}) + bytes_of<float>({2})};
   const TensorMap map = read(marian_bin({floats_, weight_, wide, embedding}));

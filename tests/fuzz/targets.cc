@@ -234,11 +234,11 @@ void stored_tokenizer(Bytes bytes) {
     if (located != ids || tokenizer->last_cut(text, text.size()) > text.size()) __builtin_trap();
   }
 }
-/// What is recognised as a template of a format is so again when that format writes it.
+/// What is recognized as a template of a format is so again when that format writes it.
 void chat_template(Bytes bytes) {
-  const auto chat = recognise_chat(text_of(bytes));
+  const auto chat = recognize_chat(text_of(bytes));
   if (!chat) return;
-  const auto again = recognise_chat(chat_template_of(*chat->format, chat->system, chat->starts));
+  const auto again = recognize_chat(chat_template_of(*chat->format, chat->system, chat->starts));
   if (!again || again->format != chat->format || again->system != chat->system || again->starts != chat->starts)
     __builtin_trap();
 }

@@ -5,7 +5,7 @@ lines.
 A folder holds model.npz, its vocabularies, decoder.yml, source.txt (divided into symbols where the vocabularies are
 YAML) and nbest.txt: Marian's n-best lists with scores.
 
-    python make_marian_goldens.py     # pymarian and sentencepiece must be installed
+    python make_marian_goldens.py [NAME]...     # pymarian and sentencepiece must be installed; all without a name
 """
 
 import io
@@ -38,6 +38,11 @@ MODELS = {
         options="--transformer-postprocess-emb nd --transformer-postprocess-top n --transformer-ffn-activation relu "
         "--tied-embeddings-src true --enc-depth 1 --dec-depth 1",
         normalize=0,
+    ),
+    "decoder_width": dict(
+        options="--transformer-decoder-dim-ffn 40 --transformer-ffn-activation relu --tied-embeddings-all true "
+        "--enc-depth 1 --dec-depth 2",
+        normalize=1,
     ),
     # Its greedy decoder differs from what it trained: norms are left out of the history's keys and values.
     "pre_norm": dict(
@@ -115,10 +120,10 @@ def make(name, spec, work):
 
 
 def main():
-    shutil.rmtree(HERE, ignore_errors=True)
-    for name, spec in MODELS.items():
+    for name in sys.argv[1:] or MODELS:
+        shutil.rmtree(HERE / name, ignore_errors=True)
         with tempfile.TemporaryDirectory() as work:
-            make(name, spec, Path(work))
+            make(name, MODELS[name], Path(work))
 
 
 if __name__ == "__main__":

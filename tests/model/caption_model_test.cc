@@ -134,7 +134,7 @@ TEST(CaptionModelConfig, IsChecked) {
   config.encoder_layers = 0;
   expect("encoder_layers is 0");
   config.max_positions = 1;
-  expect("max_positions: is 1, but an image has 2 patches");
+  expect("max_positions is 1, but an image has 2 patches");
 }
 
 TEST(CaptionModelConfig, ModelsSayWhatTheyAreFor) {

@@ -111,11 +111,11 @@ TEST(ClassifierConfig, IsChecked) {
   config.decoder_layers = 0;
   EXPECT_NO_THROW(validate(config));
   config.head.classes = 1;
-  EXPECT_EQ(error_message([&] { validate(config); }), "head.classes: is 1, but a classifier needs at least 2");
+  EXPECT_EQ(error_message([&] { validate(config); }), "head.classes is 1, but a classifier needs at least 2");
   config.head.classes = 2;
   config.positions = Positions::learned;
   config.beyond_positions = BeyondPositions::error;
-  EXPECT_NE(error_message([&] { validate(config); }).find("context_tokens: is 0, but max_positions is 512"),
+  EXPECT_NE(error_message([&] { validate(config); }).find("context_tokens is 0, but max_positions is 512"),
             std::string::npos);
 }
 

@@ -126,7 +126,7 @@ TEST(ModelConfig, ValidationNamesTheKey) {
             }),
             "generation.suppress_tokens: the id 1000 is not in the vocabulary of 1000 tokens");
   EXPECT_EQ(message([](auto& c) { c.encoder_layers = 0, c.generation.coverage_penalty = 1; }),
-            "generation.coverage_penalty: is 1, but the model has no encoder whose output could be covered; "
+            "generation.coverage_penalty is 1, but the model has no encoder whose output could be covered; "
             "set it to "
             "0");
   EXPECT_EQ(message([](auto& c) { c.generation.beam_size = 0; }),

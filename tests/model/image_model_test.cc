@@ -138,11 +138,11 @@ TEST(ImageModelConfig, IsChecked) {
   config.image.patch = 2, config.image.stride = 3;
   expect("image.stride");
   config.image.stride = 0, config.image.channels = 2;
-  expect("image.channels: is 2");
+  expect("image.channels is 2");
   config.image.channels = 1, config.positions = Positions::learned, config.max_positions = 15;
-  expect("max_positions: is 15, but an image has 16 patches");
+  expect("max_positions is 15, but an image has 16 patches");
   config.image.class_token = true, config.max_positions = 16;
-  expect("max_positions: is 16, but an image has 16 patches and a class token");
+  expect("max_positions is 16, but an image has 16 patches and a class token");
   config.max_positions = 17, config.head.pooling = Pooling::first;
   EXPECT_NO_THROW(validate(config));
   config.image.mean = {0.1f, 0.2f};

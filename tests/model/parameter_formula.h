@@ -28,14 +28,17 @@ inline int64_t parameters_by_formula(const ModelConfig& c) {
   const auto linear = [](int64_t in, int64_t out) { return in * out + out; };
   const auto projection = [&](int64_t in, int64_t out) { return in * out + (c.attention_bias ? out : 0); };
   const int64_t d_model = c.d_model;
-  const int64_t heads = c.heads, kv_heads = c.key_value_heads();
-  const int64_t attention =
-      projection(d_model, heads * c.key_width()) + projection(d_model, kv_heads * c.key_width()) +
-      projection(d_model, kv_heads * c.value_width()) + projection(heads * c.value_width(), d_model) +
-      (c.attention_score == AttentionScore::additive ? heads * c.key_width() : 0);
-  const int64_t expansions = c.feed_forward_gate ? 2 : 1;
-  const int64_t feed_forward =
-      (expansions + 1) * d_model * c.d_ff + (c.feed_forward_bias ? expansions * c.d_ff + d_model : 0);
+  const auto attention_of = [&](const Architecture& a) -> int64_t {
+    const int64_t heads = a.heads, kv_heads = a.key_value_heads();
+    return projection(d_model, heads * a.key_width()) + projection(d_model, kv_heads * a.key_width()) +
+           projection(d_model, kv_heads * a.value_width()) + projection(heads * a.value_width(), d_model) +
+           (a.attention_score == AttentionScore::additive ? heads * a.key_width() : 0);
+  };
+  const auto feed_forward_of = [&](const Architecture& a) {
+    const int64_t expansions = a.feed_forward_gate ? 2 : 1;
+    return (expansions + 1) * d_model * a.d_ff + (a.feed_forward_bias ? expansions * a.d_ff + d_model : 0);
+  };
+  const Architecture decoder = c.of_decoder();
   const int64_t norm = (c.norm == Norm::rms ? 1 : 2) * d_model;
   const auto recurrent = [&](int64_t gates, int64_t d, bool bias) {
     return linear(d_model, gates * d) + gates * d * d + (bias ? gates * d : 0);
@@ -45,6 +48,8 @@ inline int64_t parameters_by_formula(const ModelConfig& c) {
                                            : recurrent(gates, d_model, bias);
   };
   const auto mixer = [&](AttentionKind stack, MixerKind kind) -> int64_t {
+    const Architecture& a = stack == AttentionKind::decoder ? decoder : c;
+    const int64_t heads = a.heads, kv_heads = a.key_value_heads();
     switch (kind) {
       case MixerKind::recurrent:
         return both(stack, 1, false);
@@ -53,9 +58,9 @@ inline int64_t parameters_by_formula(const ModelConfig& c) {
       case MixerKind::gru:
         return both(stack, 3, true);
       case MixerKind::bahdanau:
-        return recurrent(3, d_model, true) + linear(d_model, heads * c.key_width()) +
-               linear(d_model, kv_heads * c.key_width()) + linear(d_model, kv_heads * c.value_width()) +
-               heads * c.key_width() + 3 * d_model * heads * c.value_width();
+        return recurrent(3, d_model, true) + linear(d_model, heads * a.key_width()) +
+               linear(d_model, kv_heads * a.key_width()) + linear(d_model, kv_heads * a.value_width()) +
+               heads * a.key_width() + 3 * d_model * heads * a.value_width();
       case MixerKind::ssru:
         return linear(d_model, d_model) + d_model * d_model;
       case MixerKind::average:
@@ -65,18 +70,18 @@ inline int64_t parameters_by_formula(const ModelConfig& c) {
       case MixerKind::separable:
         return (c.kernel_size + 1) * d_model + linear(d_model, d_model);
       default:
-        return attention + (c.query_key_norm ? 2 * c.key_width() : 0);
+        return attention_of(a) + (a.query_key_norm ? 2 * a.key_width() : 0);
     }
   };
-  const int64_t encoder_layer = mixer(AttentionKind::encoder, c.encoder_mixer) + feed_forward;
-  const int64_t decoder_layer =
-      mixer(AttentionKind::decoder, c.decoder_mixer) + feed_forward + (has_cross_attention(c) ? attention : 0);
-  const int64_t biased = (c.has_encoder() && is_self_attention(c.encoder_mixer)) +
-                         (c.has_decoder() && is_self_attention(c.decoder_mixer));
+  const int64_t encoder_layer = mixer(AttentionKind::encoder, c.encoder_mixer) + feed_forward_of(c);
+  const int64_t decoder_layer = mixer(AttentionKind::decoder, c.decoder_mixer) + feed_forward_of(decoder) +
+                                (has_cross_attention(c) ? attention_of(decoder) : 0);
+  const int64_t biased_heads = (c.has_encoder() && is_self_attention(c.encoder_mixer) ? c.heads : 0) +
+                               (c.has_decoder() && is_self_attention(c.decoder_mixer) ? decoder.heads : 0);
   const int64_t positions =
       c.positions == Positions::learned
           ? (c.separate_positions ? c.has_encoder() + c.has_decoder() : 1) * c.max_positions * d_model
-      : c.positions == Positions::t5 ? biased * c.position_buckets * heads
+      : c.positions == Positions::t5 ? biased_heads * c.position_buckets
                                      : 0;
 
   int64_t tokens =

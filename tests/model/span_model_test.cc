@@ -116,12 +116,12 @@ TEST(SpanConfig, IsChecked) {
   EXPECT_NO_THROW(validate(config));
   config.context_tokens = 7;
   EXPECT_EQ(error_message([&] { validate(config); }),
-            "context_tokens: is 7; a model that answers questions must read at least 8 at once");
+            "context_tokens is 7; a model that answers questions must read at least 8 at once");
   config.context_tokens = 513;
   config.positions = Positions::learned;
   config.beyond_positions = BeyondPositions::error;
   EXPECT_EQ(error_message([&] { validate(config); }),
-            "context_tokens: is 513, but max_positions is 512; each token needs a position");
+            "context_tokens is 513, but max_positions is 512; each token needs a position");
   config = small_config();
   config.decoder_layers = 0, config.head.kind = OutputHead::span, config.context_tokens = 20;
   config.image = {.height = 4, .width = 4, .channels = 1, .patch = 2};

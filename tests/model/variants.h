@@ -189,6 +189,12 @@ inline const Variant variants[] = {
        c.token_types = 2;
        c.output_scale = 0.25f;
      }},
+    {"sizes_of_each_stack",
+     [](ModelConfig& c) {
+       c.heads = 4, c.decoder_heads = 2, c.kv_heads = 2;
+       c.decoder_d_ff = c.d_ff / 2 + 3;
+       c.positions = Positions::rotary;
+     }},
     {"marian_positions",
      [](ModelConfig& c) {
        c.positions = Positions::sinusoidal_marian;

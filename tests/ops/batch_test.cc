@@ -126,10 +126,11 @@ TEST(BatchBuilder, RefusesChoicesThatDoNotFit) {
   take({0, 2}, {0, 1});
   expect_error("a label that chooses row 2 of 2", [&] { take({0, 2}, {0, 2}); });
   expect_error("a label that chooses row -1 of 2", [&] { take({0, 2}, {-1, 0}); });
-  expect_error("a choice of the rows 1 to 4 of a batch for the source in rows 1 to 3", [&] {
-    take({0, 3}, {0, 0});
-  });
-  expect_error("a choice of the rows 2 to 2", [&] { take({1, 1}, {0, 0}); });
+  expect_error("the choices of a sample are the rows 1 to 4 of a batch, but its source is in the rows 1 to 3",
+               [&] {
+                 take({0, 3}, {0, 0});
+               });
+  expect_error("the choices of a sample are the rows 2 to 2", [&] { take({1, 1}, {0, 0}); });
   expect_error("2 choices with 3 labels for a batch of 2 sources", [&] { take({0, 2}, {0}); });
   expect_error("1 choices with 0 labels for a batch of 2 sources", [] {
     BatchBuilder().source(Ids{5}).choose({0, 1}).source(Ids{6}).take();

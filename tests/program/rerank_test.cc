@@ -84,6 +84,20 @@ TEST_F(Rerank, AddsTheScoresOfTheOtherModel) {
   for (size_t i = 0; i < usual.size(); ++i) EXPECT_EQ(zero_weight[i].text, usual[i].text) << i;
 }
 
+TEST_F(Rerank, AnEnsembleGivesItsScores) {
+  const std::string third = folder_ / "third";
+  write_small_model(third, 3);
+  file("list", "0 ||| a b ||| f= 1 ||| -1\n2 ||| h ||| f= 1 ||| -2\n");
+  const Translator ensemble(other_, {.threads = 1, .ensemble = {third}, .ensemble_weights = {1, 3}});
+  std::vector<std::string> sources{"a b c", "h g"}, targets{"a b", "h"};
+  const auto scores = ensemble.score(sources, targets);
+  const auto found = read(rerank("--format moses --ensemble " + third + " --ensemble-weights 1,3").text);
+  ASSERT_EQ(found.size(), 2u);
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_NEAR(found[i].score, -1.0 - static_cast<double>(i) + scores[i].score, 2e-6) << i;
+  expect_error(refused("0 ||| a ||| f ||| 1\n", "--ensemble-weights 1"), "no effect without an ensemble");
+}
+
 TEST_F(Rerank, LinesWithoutTranslationsStayEmpty) {
   file("list", "2 ||| a ||| f= 1 ||| -1 ||| 0-0\n2 ||| b ||| f= 1 ||| -2 ||| 0-1\n");
   const std::string text = rerank("").text;

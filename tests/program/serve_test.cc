@@ -210,6 +210,22 @@ TEST_F(ServeCommand, LoadsSettingsAndKeysAgainOnSighup) {
   write("body_bytes: 3\n");
   reload("reloaded: settings");
   EXPECT_NE(translation().find("longer than 3 bytes"), std::string::npos);
+  const std::string suggestions = folder_ / "suggestions";  // not those of the start, of which there are none
+  write("suggestions: " + suggestions + "\naccess_log: " + suggestions + "\n");
+  reload("reloaded: settings");
+}
+
+TEST_F(ServeCommand, TheLogIsNotTheFileOfSuggestionsOfTheStart) {
+  const std::string settings = folder_ / "serve.yaml", suggestions = folder_ / "suggestions";
+  const auto write = [&](const std::string& more) {
+    write_file_atomically(settings, "models: [en-de=" + model_ + "]\nport: 0\n" + more);
+  };
+  write("suggestions: " + suggestions + "\n");
+  start({"--config", settings});
+  write("suggestions: " + suggestions + "2\naccess_log: " + suggestions + "\n");
+  server_->send(SIGHUP);
+  wait_for_log("nothing was reloaded");
+  EXPECT_NE(log().find("suggestions and access_log are the same file"), std::string::npos) << log();
 }
 
 TEST_F(ServeCommand, TakesSettingsFromAFileAndTheEnvironment) {

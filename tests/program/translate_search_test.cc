@@ -1,8 +1,11 @@
 // How `sixfold translate` searches: settings, ensembles, samples, retries and constraints.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <vector>
 
 #include "model_folder/binding.h"
 #include "program/translate_fixture.h"
@@ -79,19 +82,49 @@ TEST_F(Translate, SeveralModelsTranslateTogether) {
   expect_error(refused(second + " --ensemble-weights 1e308,1e308"),
                "--ensemble-weights: expected a number from");
   expect_error(refused(second + " --beam-size 1 --repetition-penalty 1.5"),
-               "repetition_penalty is 1.5, but an ensemble");
+               "changes logits, which an ensemble does not have");
   expect_error(refused(second + " --sample --repetition-penalty 1.5"),
-               "repetition_penalty is 1.5, but an ensemble");
+               "changes logits, which an ensemble does not have");
   expect_error(refused(folder_ / "nowhere --part 1/2"), "there is no file or folder of that name");
   expect_error(shell(program_ + " --ensemble-mean log_probabilities --input " + input),
                "have no effect without an ensemble");
   expect_error(shell(program_ + " --ensemble-weights 1 --input " + input),
                "have no effect without an ensemble");
   expect_error(refused(second + " --ensemble-weights inf,1"), "--ensemble-weights");
-  for (const char* option : {"--alignments", "--token-scores --format tsv", "--confidence --format tsv",
-                             "--attention --format json", "--replace-unknown true", "--coverage-penalty 0.1"})
-    expect_error(refused(second + " " + option), "an ensemble ");
-  expect_error(refused(second + " --markup html"), "an ensemble ");
+  expect_error(refused(second + " --confidence --format tsv"), "an ensemble has none");
+  // What is seen is the attention of the first model, and tags are placed by it.
+  for (const char* option :
+       {"--alignments", "--replace-unknown true", "--coverage-penalty 0.1", "--markup html"})
+    EXPECT_EQ(translate(text, std::string(option) + " --ensemble " + model_).text, translate(text, option).text)
+        << option;
+  for (const char* option : {"--token-scores --format tsv", "--attention --format json"})
+    EXPECT_EQ(translate(text, std::string(option) + " --ensemble " + second).status, 0) << option;
+  EXPECT_NE(translate("<b>a b</b> c\n", "--markup html --ensemble " + second).text.find("<b>"),
+            std::string::npos);
+  // Given translations are scored by all models together.
+  const std::string targets = file("targets", "b\nc\na b\nh\n"), sources = file("sources", "a\nb\nc\nh\n");
+  const auto scores = [&](const std::string& model, const std::string& options) {
+    std::istringstream lines(sixfold("score " + model + " --source " + sources + " --target " + targets + " " +
+                                     options + " 2>/dev/null")
+                                 .text);
+    return std::vector<double>(std::istream_iterator<double>(lines), {});
+  };
+  const std::vector<double> first = scores(model_, ""), other_one = scores(second, "");
+  const std::vector<double> twice = scores(model_, "--ensemble " + model_),
+                            both = scores(model_, "--ensemble " + second),
+                            mostly = scores(model_, "--ensemble " + second + " --ensemble-weights 1e-6,1e6");
+  ASSERT_EQ(first.size(), 4u);
+  ASSERT_TRUE(twice.size() == 4 && both.size() == 4 && mostly.size() == 4 && other_one.size() == 4);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(twice[i], first[i], 1e-5) << i;
+    EXPECT_NEAR(mostly[i], other_one[i], 1e-4) << i;
+    EXPECT_GT(std::abs(both[i] - first[i]), 1e-3) << i;
+  }
+  expect_error(sixfold("score " + model_ + " --source " + sources + " --target " + targets + " --output " +
+                       second + "/config.json --ensemble " + second),
+               "belongs to the model");
+  expect_error(sixfold("score " + model_ + " --input " + input + " --ensemble " + second),
+               "--ensemble is for translation models");
   // Parts of it are not those of a translation by other models.
   const std::string command = "translate " + model_ + " --input " + input + " --output " + (folder_ / "out");
   EXPECT_EQ(sixfold(command + " --part 1/2 --ensemble " + second).status, 0);

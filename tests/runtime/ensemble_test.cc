@@ -78,6 +78,10 @@ TEST(Ensemble, OfAModelWithItselfIsTheModel) {
   all.push_back(listed);
   listed.rules.beam_size = 4;
   all.push_back(listed);
+  SearchOptions covering = all[0];
+  covering.rules.beam_size = 4;
+  covering.rules.coverage_penalty = 0.4F;
+  all.push_back(covering);
   for (const EnsembleMean mean : {EnsembleMean::probabilities, EnsembleMean::log_probabilities})
     for (const SearchOptions& options : all) {
       const auto wanted = search_all(model, sources, options);
@@ -128,6 +132,47 @@ TEST(Ensemble, IsTheMeanOfItsModels) {
       }
     }
     EXPECT_GT(others, 0);
+  }
+}
+
+TEST(Ensemble, ScoresGivenTargets) {
+  const RandomModel one(vocab, 1), two(vocab, 2);
+  const std::vector<Ids> sources{{3, 4, 2}, {5, 2}, {7, 2}}, targets{{6, 3, 8}, {}, Ids(100, 6)};
+  const Ids allowed{2, 3, 6, 8};
+  for (const EnsembleMean mean : {EnsembleMean::probabilities, EnsembleMean::log_probabilities}) {
+    const Ensemble ensemble{{&one, &two}, {0.3, 0.7}, mean};
+    const DecodeWorkspace workspace(one, one.backend(), &ensemble);
+    const auto all = score_targets(workspace, sources, targets, 1000),
+               listed = score_targets(workspace, sources, targets, 1000, allowed);
+    for (size_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(all[i].size(), targets[i].size() + 1);
+      for (size_t t = 0; t <= targets[i].size(); ++t) {
+        const std::vector<double> next =
+            next_of(ensemble, sources[i], Ids(targets[i].begin(), targets[i].begin() + static_cast<int>(t)));
+        EXPECT_NEAR(all[i][t], next[static_cast<size_t>(t < targets[i].size() ? targets[i][t] : 2)], 1e-4);
+      }
+    }
+    // Over the allowed tokens, and also beyond the rows that are computed at once.
+    EXPECT_EQ(listed[2].size(), 101u);
+    for (size_t t : {size_t{0}, size_t{99}}) {
+      double sum = 0;
+      for (const int32_t id : allowed) {
+        Ids other = targets[2];
+        other.resize(t + 1);
+        other[t] = id;
+        const auto scores =
+            score_targets(workspace, {sources[2]}, {id == 2 ? Ids(t, 6) : other}, 1000, allowed);
+        sum += std::exp(scores[0][t]);
+        if (id == 6) {
+          EXPECT_NEAR(scores[0][t], listed[2][t], 1e-4);
+        }
+      }
+      EXPECT_NEAR(sum, 1, 1e-4);
+    }
+    EXPECT_NE(error_message([&] {
+                score_targets(workspace, sources, {{4}, {}, {}}, 1000, allowed);
+              }).find("not among those allowed"),
+              std::string::npos);
   }
 }
 

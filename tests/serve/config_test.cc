@@ -38,6 +38,20 @@ TEST_F(ServeConfigTest, OneRequestFits) {
             "waiting_bytes, 4999, must be at least text_bytes, 5000, so that the texts of one request fit");
 }
 
+TEST_F(ServeConfigTest, FilesOfTwoKindsDiffer) {
+  const std::string file = folder_ / "file", link = folder_ / "link";
+  std::filesystem::create_symlink(file, link);
+  const auto fault = [&](const std::string& log) {
+    const ServeConfig config = read("suggestions: " + file + "\naccess_log: " + log + "\n");
+    return error_message([&] { config.http(); });
+  };
+  EXPECT_EQ(fault(file), "suggestions and access_log are the same file, " + file + "; give each its own");
+  EXPECT_NE(fault(link).find("are the same file"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  read("suggestions: " + file + "\naccess_log: '-'\n").http();
+  read("suggestions: " + file + "\naccess_log: " + file + "2\n").http();
+}
+
 TEST_F(ServeConfigTest, TheLaterSettingCounts) {
   EXPECT_EQ(read("").port, 7070);
   EXPECT_EQ(read("").host, "127.0.0.1");

@@ -55,7 +55,46 @@ TEST_F(ModelsTest, AlignByTheLayerOfTheSettings) {
   EXPECT_EQ(layer_seen({}, {}), 0);  // of two, the last but one
   EXPECT_EQ(layer_seen(-1, {}), 1);
   EXPECT_EQ(layer_seen(1, 0), 0);
-  EXPECT_NE(error_message([&] { layer_seen(2, {}); }).find("alignment_layer: is 2"), std::string::npos);
+  EXPECT_NE(error_message([&] { layer_seen(2, {}); }).find("alignment_layer is 2"), std::string::npos);
+}
+
+TEST_F(ModelsTest, AreEnsembles) {
+  const std::string second = folder_ / "second", plus = folder_ / "with+plus";
+  write_small_model(second, 12);
+  write_small_model(plus, 11);
+  start({}, {"en-fr=" + en_de_ + "+" + second, "en-it=" + plus, "en-es=" + en_de_ + "+" + plus + "+" + second});
+  const Translator alone(en_de_, {.threads = 1}), together(en_de_, {.threads = 1, .ensemble = {second}}),
+      three(en_de_, {.threads = 1, .ensemble = {plus, second}});
+  const std::string text = "a b c d";
+  EXPECT_NE(together.translate(text), alone.translate(text));
+  for (const auto& [target, wanted] :
+       {std::pair("de", &alone), {"fr", &together}, {"it", &alone}, {"es", &three}}) {
+    EXPECT_EQ(json(post("/translate", {{"q", text}, {"source", "en"}, {"target", target}}))["translatedText"],
+              wanted->translate(text));
+    const Json tagged = json(post(
+        "/translate", {{"q", "<b>a b</b> c d"}, {"source", "en"}, {"target", target}, {"format", "html"}}));
+    EXPECT_NE(tagged["translatedText"].get<std::string>().find("<b>"), std::string::npos);
+  }
+  EXPECT_EQ(json(get("/v1/models/en-es"))["ensemble_size"], 3);
+  EXPECT_FALSE(json(get("/v1/models/en-de")).contains("ensemble_size"));
+  const Json seen = json(post("/v1/translate", {{"text", text}, {"model", "en-fr"}, {"attention", true}}));
+  EXPECT_EQ(seen, json(post("/v1/translate", {{"text", text}, {"model", "en-fr"}, {"attention", true}})));
+  expect_refused(post("/v1/translate", {{"text", text}, {"model", "en-fr"}, {"confidence", true}}), 400,
+                 "an ensemble has none");
+  const auto message = [&](const std::string& spec) {
+    return error_message([&] { Models({ModelSpec(spec)}, {}, builtin_served_tasks()); });
+  };
+  EXPECT_NE(message("en-de=" + en_de_ + "+").find("has no folder behind a '+'"), std::string::npos);
+  EXPECT_NE(message("en-de=" + en_de_ + "++" + second).find("has no folder behind a '+'"), std::string::npos);
+  EXPECT_NE(message("en-de=+" + en_de_).find("+" + en_de_ + ": there is no"), std::string::npos);
+  EXPECT_NE(message("en-de=c++/model").find("c++/model: there is no"), std::string::npos);
+  EXPECT_NE(message(en_de_ + "+" + second).find("write, for example, en-de=" + en_de_ + "+" + second),
+            std::string::npos);
+  const std::string longest(150, 'x');
+  EXPECT_NE(message("en-de=" + longest + "+" + longest).find("there is no"), std::string::npos);
+  EXPECT_NE(message("en-de=" + en_de_ + "+" + (folder_ / "none")).find("none"), std::string::npos);
+  EXPECT_NE(message("x=" + (folder_ / "text") + "+" + (folder_ / "text")).find("an ensemble is of models"),
+            std::string::npos);
 }
 
 /// All languages are compared, in whichever order their models are served.

@@ -432,7 +432,7 @@ TEST_F(EncoderTasks, RefuseWhatNeedsADecoder) {
     refuse("model: {decoder_mixer: lstm}\n", "has no decoder; remove the key");
     refuse("tokenizer: {joint: false}\n", "tokenizer.joint: a ");
     refuse("tokenizer: {target_normalization: nfkc}\n", "tokenizer.target_normalization: a ");
-    refuse("model: {encoder_layers: 0}\n", "model.encoder_layers: is 0");
+    refuse("model: {encoder_layers: 0}\n", "model.encoder_layers is 0");
     refuse("validation: {patience: 1}\n", "validation.patience: there is no validation data");
     refuse("sheep: 1\n", "sheep");
   }

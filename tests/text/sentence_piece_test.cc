@@ -272,7 +272,7 @@ std::string refusal(const std::string& model) {
   return "accepted";
 }
 
-TEST(SentencePieceHostile, NormalisationTableMustNotPointOutsideItself) {
+TEST(SentencePieceHostile, NormalizationTableMustNotPointOutsideItself) {
   TokenizerOptions options = options_of(40);
   options.normalization = Normalization::nfkc;
   std::string model = train(options, sample::english());

@@ -24,6 +24,8 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"model.preset", "tiny"},
           {"model.d_model", "256"},
           {"model.heads", "4"},
+          {"model.decoder_heads", "2"},
+          {"model.decoder_d_ff", "512"},
           {"model.d_k", "32"},
           {"model.d_v", "32"},
           {"model.d_ff", "1024"},

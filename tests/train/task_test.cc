@@ -203,7 +203,7 @@ TEST_F(TaskTest, AStopWhileDataAreReadSaysWhereTheRunIs) {
 /// A folder with a file that no model has could never be replaced.
 TEST_F(TaskTest, WritesNoFilesThatAreUnknown) {
   const std::string message = error_message([&] { train_disturbed("a", {.file = "labels.txt"}); });
-  EXPECT_NE(message.find("the task writes a file that no model has"), std::string::npos) << message;
+  EXPECT_NE(message.find("is not the name of a file of a model folder"), std::string::npos) << message;
   EXPECT_NE(message.find("labels.txt"), std::string::npos) << message;
 }
 

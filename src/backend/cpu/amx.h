@@ -10,8 +10,8 @@ struct AmxSupport {
 };
 
 /// What the processor and the system support. On the first call asks the system for the permission that a
-/// process needs. Supports nothing if the process is limited to fewer instructions than all processors with AMX
-/// have.
+/// process needs. Supports nothing if the process is limited to an instruction set below that which every
+/// processor with AMX has.
 AmxSupport amx_support();
 
 /// Makes all eight tiles 16 rows of 64 bytes. A thread calls it before it uses tiles.

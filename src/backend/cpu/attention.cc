@@ -31,18 +31,46 @@ HWY_INLINE void softmax_rows(const HeadTask& t, int64_t first, int64_t rows, flo
   }
 }
 
-/// Returns the dot product of a and b, over n elements.
-HWY_INLINE float dot(const float* a, const float* b, int64_t n) {
-  const Floats d;
-  auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
-  int64_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    sum0 = hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), sum0);
-    sum1 = hn::MulAdd(hn::LoadU(d, a + i + lanes), hn::LoadU(d, b + i + lanes), sum1);
+#if HWY_TARGET != HWY_SCALAR
+/// Adds the blocks of four lanes of a vector, and stores the four sums.
+template <class D>
+HWY_INLINE void store_sum_of_blocks(D d, hn::Vec<D> v, float* to) {
+  if constexpr (hn::MaxLanes(D()) > 4) {
+    const hn::Half<D> half;
+    store_sum_of_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), to);
+  } else {
+    hn::StoreU(v, d, to);
   }
-  over_vectors(n - i, [&](int64_t j, const auto& load, const auto&)
-                          HWY_ATTR { sum0 = hn::MulAdd(load(a + i + j), load(b + i + j), sum0); });
-  return sum_lanes(hn::Add(sum0, sum1));
+}
+#endif
+
+/// to[i] = the sum of the lanes of v[i], for four vectors, in a fixed order.
+HWY_INLINE void sum_lanes_of_four(const Vector (&v)[4], float* to) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = 0; i < 4; ++i) to[i] = hn::GetLane(v[i]);
+#else
+  const Floats d;
+  const hn::Repartition<double, Floats> pairs;
+  const auto add_pairs = [&](Vector a, Vector b) HWY_ATTR {  // in blocks of four: a0+a2, b0+b2, a1+a3, b1+b3
+    return hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+  };
+  const auto first = add_pairs(v[0], v[1]), second = add_pairs(v[2], v[3]);
+  store_sum_of_blocks(d,
+                      hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, first, second)),
+                              hn::BitCast(d, hn::InterleaveUpper(pairs, first, second))),
+                      to);
+#endif
+}
+
+/// to[i] = the dot product of a and b[i], over n elements.
+HWY_INLINE void dots_of_four(const float* a, const float* const (&b)[4], int64_t n, float* to) {
+  const Floats d;
+  Vector sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  over_vectors(n, [&](int64_t j, const auto& load, const auto&) HWY_ATTR {
+    const auto x = load(a + j);
+    for (int i = 0; i < 4; ++i) sums[i] = hn::MulAdd(x, load(b[i] + j), sums[i]);
+  });
+  sum_lanes_of_four(sums, to);
 }
 
 /// to [n] = sum of weights[j] * row(j) over `count` rows, in order. A part of `to` stays in registers while the
@@ -84,10 +112,13 @@ HWY_INLINE bool has_few_queries(const HeadTask& t) {
 /// are not adjacent, so that the processor's own prefetching does not work for them.
 inline constexpr int64_t prefetch_rows = 8;
 
-HWY_INLINE void prefetch(const HeadTask& t, const View& v, int64_t at, int64_t width) {
-  if (at + prefetch_rows >= t.keys) return;
-  const float* row = t.key_side_row(v, at + prefetch_rows, width);
-  for (int64_t i = 0; i < width; i += 64 / sizeof(float)) hwy::Prefetch(row + i);
+/// Returns `key_side_row` and prefetches a later one.
+HWY_INLINE const float* fetched_row(const HeadTask& t, const View& v, int64_t at, int64_t width) {
+  if (at + prefetch_rows < t.keys) {
+    const float* later = t.key_side_row(v, at + prefetch_rows, width);
+    for (int64_t i = 0; i < width; i += 64 / sizeof(float)) hwy::Prefetch(later + i);
+  }
+  return t.key_side_row(v, at, width);
 }
 
 void attend_few_queries(HeadTask& t) {
@@ -95,20 +126,18 @@ void attend_few_queries(HeadTask& t) {
   float* weights = t.allocate(kernel::Attention::few_queries * t.stride);
   const int64_t queries = t.span.query_count;
   const Strided query = t.query_rows(p.query, 0, t.d_k), out = t.query_rows(p.out, 0, t.d_v);
-  for (int64_t j = 0; j < t.keys; ++j) {
-    const float* key = t.key_side_row(p.key, j, t.d_k);
-    prefetch(t, p.key, j, t.d_k);
-    if (p.score_weight)
-      additive_scores(t, query, {key, 0, 1}, queries, 1, weights + j);
-    else
+  const auto key = [&](int64_t j) HWY_ATTR { return fetched_row(t, p.key, j, t.d_k); };
+  if (p.score_weight)
+    for (int64_t j = 0; j < t.keys; ++j) additive_scores(t, query, {key(j), 0, 1}, queries, 1, weights + j);
+  else
+    for (int64_t j = 0; j < t.keys; j += 4) {
+      const float* keys[4];
+      for (int64_t i = 0; i < 4; ++i) keys[i] = key(std::min(j + i, t.keys - 1));
       for (int64_t q = 0; q < queries; ++q)
-        weights[q * t.stride + j] = dot(query.data + q * query.row, key, t.d_k);
-  }
+        dots_of_four(query.data + q * query.row, keys, t.d_k, weights + q * t.stride + j);
+    }
   softmax_rows(t, 0, queries, weights);
-  const auto value = [&](int64_t j) HWY_ATTR {
-    prefetch(t, p.value, j, t.d_v);
-    return t.key_side_row(p.value, j, t.d_v);
-  };
+  const auto value = [&](int64_t j) HWY_ATTR { return fetched_row(t, p.value, j, t.d_v); };
   for (int64_t q = 0; q < queries; ++q)
     weighted_sum(weights + q * t.stride, t.visible_end(q), value, t.d_v,
                  const_cast<float*>(out.data) + q * out.row);
@@ -124,6 +153,8 @@ void store_weights(const HeadTask& t, int64_t first, int64_t rows, const float* 
   }
 }
 
+/// softmax(Q K^T * scale) V, section 3.2.1 of the paper, of one head of one part; the scale is
+/// `HeadTask::scale`.
 void attend_part(HeadTask& t) {
   const kernel::Attention& p = t.p;
   if (has_few_queries(t)) return attend_few_queries(t);

@@ -31,7 +31,7 @@ HWY_INLINE void softmax_gradient_rows(const HeadTask& t, int64_t rows, float* we
   }
 }
 
-/// Computes the weights again, from the unscaled scores and the stored log-sum.
+/// Computes the weights again, from the unscaled scores and the stored `logsumexp`.
 HWY_INLINE void recompute_weights(const HeadTask& t, int64_t first, int64_t rows, float* scores) {
   for (int64_t i = 0; i < rows; ++i) {
     float* x = scores + i * t.stride;
@@ -112,7 +112,7 @@ HWY_INLINE void score_gradients(const HeadTask& t, const kernel::AttentionGradie
                   t.key_side_row(g.grad_key, 0, t.d_k), g.grad_key.stride, accumulate, m.copy);
 }
 
-/// `accumulate`: add to the gradients of keys and values instead of overwriting them.
+/// The gradients of `attend_part`. `accumulate`: add to those of keys and values instead of overwriting them.
 void attend_gradient_part(HeadTask& t, const kernel::AttentionGradient& g, bool accumulate) {
   const kernel::Attention& p = t.p;
   const GradientMemory m(t);

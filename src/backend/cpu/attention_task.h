@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/exponential.h"
 #include "backend/cpu/panels.h"
 
@@ -20,6 +21,8 @@ HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
 
 inline constexpr int query_block = 4 * tile_rows;
+/// A row of scores has room for a multiple of this number; four scores are computed at once.
+inline constexpr int64_t score_unit = std::max(tile_cols, 4);
 
 /// Adjacent queries of a span, and the keys that any of them attends to.
 struct Part {
@@ -62,7 +65,7 @@ struct HeadTask {
         d_k(p.query.cols / p.heads),
         d_v(p.out.cols / p.heads),
         keys(part.keys),
-        stride((keys + tile_cols - 1) / tile_cols * tile_cols),
+        stride(round_up(keys, score_unit)),
         place(whole.key_count - whole.query_count + part.query - part.key),
         first_key(part.key),
         scale(p.scaled && !p.score_weight ? 1.0f / std::sqrt(static_cast<float>(d_k)) : 1.0f),

@@ -20,7 +20,13 @@ using Ints = hn::RebindToSigned<Words>;
 
 /// Adds the two products of a group of int16 pairs to `sum`.
 HWY_INLINE hn::Vec<Ints> add_pairs(hn::Vec<Ints> a, hn::Vec<Ints> b, hn::Vec<Ints> sum) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+#if HWY_TARGET == HWY_AVX2
+  // One statement, since compilers first compute the products of several rows, which need more registers than
+  // there are.
+  __m256i product;
+  asm("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sum.raw), "=&x"(product) : "x"(a.raw), "x"(b.raw));
+  return sum;
+#elif HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   const Ints d;
   const hn::Repartition<int16_t, Ints> pairs;
   auto unused = hn::Zero(d);
@@ -36,9 +42,7 @@ HWY_INLINE hn::Vec<Ints> add_pairs(hn::Vec<Ints> a, hn::Vec<Ints> b, hn::Vec<Int
 template <int bits, int step>
 HWY_INLINE hn::Vec<Ints> elements_of(const int32_t* words) {
   const Ints d;
-  const auto all = hn::LoadU(d, words);
-  if constexpr (bits == 8) return all;
-  return hn::And(hn::ShiftRight<step * 4>(all), hn::Set(d, 0x000F000F));
+  return hn::And(hn::ShiftRight<step * bits>(hn::LoadU(d, words)), hn::Set(d, 0x00010001 * ((1 << bits) - 1)));
 }
 
 /// Adds the products of step `step` of a word. `x`: the pair of the first row.
@@ -54,60 +58,69 @@ HWY_INLINE void add_step(const int32_t* x, int64_t stride, const int32_t* words,
   }
 }
 
-/// The work of `multiply_groups` with steps of two int16.
+/// Adds the sums of a group to totals; of the `first` group overwrites these. `header`: of the weight's group.
+/// `scale`, `x_sum`: of the row's group.
+template <int bits>
+HWY_INLINE void add_scaled(hn::Vec<Ints> sums, const int32_t* header, float scale, float x_sum, bool first,
+                           float* totals) {
+  const Ints d;
+  const Floats floats;
+  auto factor = hn::Set(floats, scale), total = first ? hn::Zero(floats) : hn::LoadU(floats, totals);
+  if constexpr (bits == 4) {
+    const auto both = hn::LoadU(d, header);
+    factor = hn::Mul(factor, hn::BitCast(floats, hn::ShiftLeft<16>(both)));
+    total =
+        hn::MulAdd(hn::Set(floats, x_sum), hn::BitCast(floats, hn::AndNot(hn::Set(d, 0xFFFF), both)), total);
+  }
+  hn::StoreU(hn::MulAdd(factor, hn::ConvertTo(floats, sums), total), floats, totals);
+}
+
+/// Products with steps of two int16.
 struct Pairs {
   static constexpr int max_rows = (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM) ? 12 : 6;
   static constexpr int columns = 2 * lanes, step_size = 2;
+  /// Words by which the weight is fetched into the cache before it is used.
+  static constexpr int prefetched_words = 64;
 
   template <int bits, int rows>
-  HWY_NOINLINE static void multiply(const int32_t* x, const int32_t* headers, int64_t stride,
-                                    const int32_t* panel, int64_t words, int32_t* sums) {
+  HWY_NOINLINE static void tile(const Int8Rows& x, int64_t first_row, const int32_t* panel, float* totals) {
+    constexpr Int8Layout layout{bits, step_size};
     const Ints d;
-    hn::Vec<Ints> sum0[rows], sum1[rows];
+    const int64_t groups = layout.groups(x.k), stride = layout.row_stride(x.k);
+    const int32_t *from = x.data + first_row * stride, *headers = from + groups * layout.row_words();
+    for (int64_t g = 0; g < groups; ++g, ++headers) {
+      const int64_t words = layout.weight_words(x.k, g);
+      const int32_t* const header = panel;
+      const int32_t* const next = from + layout.row_words();
+      hn::Vec<Ints> sum0[rows], sum1[rows];
 #pragma GCC unroll 16
-    for (int r = 0; r < rows; ++r) {
-      sum0[r] = sum1[r] = hn::Zero(d);
-      if (bits == 4) continue;
-      const auto header = hn::Set(d, headers[r * stride]);
-      sum0[r] = add_pairs(header, hn::LoadU(d, panel), sum0[r]);
-      sum1[r] = add_pairs(header, hn::LoadU(d, panel + lanes), sum1[r]);
-    }
-    panel += columns;
-    for (int64_t w = 0; w < words; ++w, panel += columns) {
-      add_step<bits, 0>(x++, stride, panel, sum0, sum1);
-      if constexpr (bits == 4) {
-        add_step<bits, 1>(x++, stride, panel, sum0, sum1);
-        add_step<bits, 2>(x++, stride, panel, sum0, sum1);
-        add_step<bits, 3>(x++, stride, panel, sum0, sum1);
-      }
-    }
+      for (int r = 0; r < rows; ++r) sum0[r] = sum1[r] = hn::Zero(d);
+      if constexpr (bits == 8) {
+        const auto h0 = hn::LoadU(d, header), h1 = hn::LoadU(d, header + lanes);
 #pragma GCC unroll 16
-    for (int r = 0; r < rows; ++r) {
-      hn::StoreU(sum0[r], d, sums + r * columns);
-      hn::StoreU(sum1[r], d, sums + r * columns + lanes);
-    }
-  }
-
-  /// `header`: of the weight's group.
-  template <int bits, int rows>
-  HWY_NOINLINE static void add(const Int8Rows& x, int64_t scale_place, int64_t groups, const int32_t* sums,
-                               const int32_t* header, bool first, float* totals) {
-    const Ints d;
-    const Floats floats;
-    for (int c = 0; c < columns; c += lanes) {
-      const auto both = hn::LoadU(d, header + c);
-      const auto weight_scale = hn::BitCast(floats, hn::ShiftLeft<16>(both)),
-                 weight_offset = hn::BitCast(floats, hn::AndNot(hn::Set(d, 0xFFFF), both));
-      for (int r = 0; r < rows; ++r) {
-        const int64_t i = scale_place + r * groups;
-        float* to = totals + r * columns + c;
-        const auto sum = hn::ConvertTo(floats, hn::LoadU(d, sums + r * columns + c));
-        auto scale = hn::Set(floats, x.scales[i]), total = first ? hn::Zero(floats) : hn::LoadU(floats, to);
-        if (bits == 4) {
-          scale = hn::Mul(scale, weight_scale);
-          total = hn::MulAdd(hn::Set(floats, x.sums[i]), weight_offset, total);
+        for (int r = 0; r < rows; ++r) {
+          const auto pair = hn::Set(d, headers[r * stride]);
+          sum0[r] = add_pairs(pair, h0, sum0[r]);
+          sum1[r] = add_pairs(pair, h1, sum1[r]);
         }
-        hn::StoreU(hn::MulAdd(scale, sum, total), floats, to);
+      }
+      panel += columns;
+      for (const int32_t* const end = panel + words * columns; panel != end; panel += columns) {
+        if constexpr (rows < max_rows / 2)  // with few rows, reading the weight takes most of the time
+          for (int c = 0; c < columns; c += 16) hwy::Prefetch(panel + prefetched_words * columns + c);
+        add_step<bits, 0>(from++, stride, panel, sum0, sum1);
+        add_step<bits, 1>(from++, stride, panel, sum0, sum1);
+        if constexpr (bits == 4) {
+          add_step<bits, 2>(from++, stride, panel, sum0, sum1);
+          add_step<bits, 3>(from++, stride, panel, sum0, sum1);
+        }
+      }
+      from = next;
+      const float *scale = x.scales + first_row * groups + g, *x_sum = x.sums + first_row * groups + g;
+#pragma GCC unroll 16
+      for (int r = 0; r < rows; ++r, scale += groups, x_sum += groups) {
+        add_scaled<bits>(sum0[r], header, *scale, *x_sum, g == 0, totals + r * columns);
+        add_scaled<bits>(sum1[r], header + lanes, *scale, *x_sum, g == 0, totals + r * columns + lanes);
       }
     }
   }
@@ -213,16 +226,15 @@ HWY_INLINE void finish_sums(const kernel::Matmul& p, const Int8Panels& w, const 
   const Floats d;
   const int64_t cols = std::min<int64_t>(tile_cols, p.result.cols - col);
   const float* bias = p.epilogue.bias ? p.epilogue.bias.as<float>() + col : nullptr;
-  for (int r = 0; r < rows; ++r) {
-    float* out = p.result.row<float>(row + r) + col;
-    const float* from = sums + r * tile_cols;
-    over_vectors(cols, [&](int64_t j, const auto& load, const auto& store) HWY_ATTR {
-      const auto sum = hn::LoadU(d, from + j), factor = hn::LoadU(d, w.scales.data() + col + j);
-      auto v = bias ? hn::MulAdd(sum, factor, load(bias + j)) : hn::Mul(sum, factor);
+  over_vectors(cols, [&](int64_t j, const auto& load, const auto& store) HWY_ATTR {
+    const auto factor = hn::LoadU(d, w.scales.data() + col + j), offset = bias ? load(bias + j) : hn::Zero(d);
+    for (int r = 0; r < rows; ++r) {
+      const auto sum = hn::LoadU(d, sums + r * tile_cols + j);
+      auto v = bias ? hn::MulAdd(sum, factor, offset) : hn::Mul(sum, factor);
       if (p.epilogue.relu) v = hn::Max(v, hn::Zero(d));
-      store(v, out + j);
-    });
-  }
+      store(v, p.result.row<float>(row + r) + col + j);
+    }
+  });
 }
 
 /// Computes rows [row0, row1) and columns [col0, col1) of a product.
@@ -263,14 +275,16 @@ int32_t word_of(const int8_t* numbers) {
   uint32_t word = 0;
   if constexpr (step_size == 4) {
     std::memcpy(&word, numbers, 4);
-    if constexpr (bits == 8) return static_cast<int32_t>(word ^ 0x80808080u);  // + 128
-    uint32_t second;
-    std::memcpy(&second, numbers + 4, 4);
-    return static_cast<int32_t>(word | second << 4);
+    if constexpr (bits == 4) {
+      uint32_t second;
+      std::memcpy(&second, numbers + 4, 4);
+      word |= second << 4;
+    }
+  } else {
+    for (int i = 0; i < 32 / bits; ++i)
+      word |= uint32_t{static_cast<uint8_t>(numbers[i])} << (i % 2 * 16 + i / 2 * bits);
   }
-  for (int i = 0; i < (bits == 8 ? 2 : 8); ++i)
-    word |= uint32_t{static_cast<uint16_t>(numbers[i])} << (i % 2 * 16 + i / 2 * 4);
-  return static_cast<int32_t>(word);
+  return static_cast<int32_t>(bits == 8 ? word ^ 0x80808080u : word);  // + 128
 }
 
 template <int bits, int step_size>
@@ -296,7 +310,7 @@ void pack_channel(const int8_t* channel, const float* scales, const Int8Panels& 
                           static_cast<size_t>(std::min<int64_t>(layout.group(), weight.k - begin)));
     if (layout.bits == 8) {
       const auto sum = static_cast<uint16_t>(std::accumulate(group.begin(), group.end(), int32_t{0}));
-      const auto correction = static_cast<uint16_t>(layout.step_size == 4 ? -128 : 0);
+      constexpr auto correction = static_cast<uint16_t>(-128);
       *to = static_cast<int32_t>(sum | uint32_t{correction} << 16);
     } else {
       const float* both = scales + 2 * (begin / layout.group());

@@ -21,11 +21,15 @@ struct Int8Layout {
   int step_size;
 
   /// Number of elements in a word of a weight.
-  constexpr int in_word() const { return bits == 4 ? 8 : step_size; }
+  constexpr int in_word() const { return 32 / bits; }
   constexpr int64_t group() const { return columns_of_group(bits); }
   int64_t groups(int64_t k) const { return (k + group() - 1) / group(); }
   /// Number of words of the weight in a group of `columns` columns, without the header.
   int64_t weight_words(int64_t columns) const { return (columns + in_word() - 1) / in_word(); }
+  /// The same for group g of a weight with k columns, whose last group may be smaller.
+  int64_t weight_words(int64_t k, int64_t g) const {
+    return weight_words(std::min<int64_t>(group(), k - g * group()));
+  }
   /// Number of words of the activations in a whole group, without the header.
   constexpr int64_t row_words() const { return group() / step_size; }
   /// Distance of two rows of activations in words: an odd number of cache lines, so that the lines of many rows
@@ -50,45 +54,24 @@ struct Int8Rows {
 /// sums [rows, tile_cols] = rows of x times a panel; 1 <= rows <= tile_rows.
 using Int8Tile = void (*)(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, float* sums);
 
-/// Multiplies rows of x by a panel, group by group. `Groups` has the work of an instruction set: its sizes, and
-/// for a number of bits and of rows:
-/// - `multiply`: sums [rows, columns] = rows of x, with their headers, times a group of the panel, in int32.
-///   Not inlined, so that all sums stay in registers.
-/// - `add`: adds these sums, scaled, to totals [rows, columns]; of the `first` group overwrites these.
-///   `scale_place`: that of the first row's group in x.scales.
-template <class Groups, int bits, int rows>
-void multiply_groups(const Int8Rows& x, int64_t first_row, const int32_t* panel, float* totals) {
-  constexpr Int8Layout layout{bits, Groups::step_size};
-  const int64_t groups = layout.groups(x.k), stride = layout.row_stride(x.k);
-  const int32_t *from = x.data + first_row * stride, *headers = from + groups * layout.row_words();
-  alignas(64) int32_t sums[rows * Groups::columns];
-  for (int64_t g = 0; g < groups; ++g) {
-    const int64_t words = layout.weight_words(std::min<int64_t>(layout.group(), x.k - g * layout.group()));
-    Groups::template multiply<bits, rows>(from + g * layout.row_words(), headers + g, stride, panel, words,
-                                          sums);
-    Groups::template add<bits, rows>(x, first_row * groups + g, groups, sums, panel, g == 0, totals);
-    panel += Groups::columns * (1 + words);
-  }
-}
-
-/// An Int8Tile of `Groups`.
-template <class Groups, int bits>
+/// An Int8Tile. `Products` has the work of an instruction set: its sizes, and for each number of bits and of
+/// rows a function `tile`, which adds up the products of the groups.
+template <class Products, int bits>
 void multiply_int8_tile(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, float* sums) {
   constexpr auto table = []<int... less_one>(std::integer_sequence<int, less_one...>) {
-    return std::array{&multiply_groups<Groups, bits, less_one + 1>...};
+    return std::array{&Products::template tile<bits, less_one + 1>...};
   };
-  static constexpr auto by_rows = table(std::make_integer_sequence<int, Groups::max_rows>());
+  static constexpr auto by_rows = table(std::make_integer_sequence<int, Products::max_rows>());
   by_rows[static_cast<size_t>(rows - 1)](x, first_row, panel, sums);
 }
 
 /// The kernels of an instruction set. A panel holds `tile_cols` output channels side by side, word by word.
-/// Words of 8 bits hold the elements of one step: int16, or bytes with 128 added, since VNNI multiplies
-/// unsigned by signed ones. In words of 4 bits element e of step s is at the bits from e * 32 / step_size + s
-/// * 4.
+/// Element e of step s is at the bits from e * 32 / step_size + s * bits of a word. To elements of 8 bits 128
+/// is added: VNNI multiplies unsigned by signed ones, and other kernels widen them by a shift or a mask.
 ///
-/// The header of a group is, for 8 bits, a pair of int16: the sum of the weights, and -128 if that was added.
-/// Its product with the header of a row removes the zero of the activations and the 128 of the weights. For 4
-/// bits it holds two bf16: the scale in the lower half and the offset in the upper one.
+/// The header of a group is, for 8 bits, a pair of int16: the sum of the weights, and -128. Its product with
+/// the header of a row removes the zero of the activations and the 128 of the weights. For 4 bits it holds two
+/// bf16: the scale in the lower half and the offset in the upper one.
 struct Int8Kernel {
   const char* name = "";
   int tile_rows = 0, tile_cols = 0;
@@ -103,16 +86,16 @@ struct Int8Kernel {
 /// The largest tile, rows * columns.
 inline constexpr int max_int8_tile = 32 * 32;
 
-/// The kernel of `Groups` (see multiply_groups).
-template <class Groups>
+/// The kernel of `Products` (see multiply_int8_tile).
+template <class Products>
 Int8Kernel int8_kernel(const char* name) {
-  static_assert(Groups::max_rows * Groups::columns <= max_int8_tile);
+  static_assert(Products::max_rows * Products::columns <= max_int8_tile);
   return {.name = name,
-          .tile_rows = Groups::max_rows,
-          .tile_cols = Groups::columns,
-          .step_size = Groups::step_size,
-          .eight_bits = multiply_int8_tile<Groups, 8>,
-          .four_bits = multiply_int8_tile<Groups, 4>};
+          .tile_rows = Products::max_rows,
+          .tile_cols = Products::columns,
+          .step_size = Products::step_size,
+          .eight_bits = multiply_int8_tile<Products, 8>,
+          .four_bits = multiply_int8_tile<Products, 4>};
 }
 
 /// A kernel with steps of two int16, written with Highway.

@@ -101,7 +101,7 @@ void multiply_rows(const Int8Rows& x, int64_t first_row, int rows, const int32_t
                  .scales = x.scales + first_row * groups + g,
                  .scale_stride = groups,
                  .panel = panel + g * columns * (1 + layout.weight_words(layout.group())),
-                 .words = layout.weight_words(std::min<int64_t>(layout.group(), x.k - g * layout.group()))};
+                 .words = layout.weight_words(x.k, g)};
   };
   const auto multiply = rows <= tile_side ? multiply_tiles<true> : multiply_tiles<false>;
   alignas(64) int32_t sums[2][max_rows * columns];

@@ -12,12 +12,28 @@ namespace {
 
 #define SIXFOLD_VNNI [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
 
-/// The work of `multiply_groups` with steps of four int8.
+/// Products with steps of four int8.
 struct Quads {
   static constexpr int max_rows = 12, columns = 32, step_size = 4;
   /// Words by which the weight is fetched into the cache before it is used.
   static constexpr int prefetched_words = 64;
 
+  template <int bits, int rows>
+  static void tile(const Int8Rows& x, int64_t first_row, const int32_t* panel, float* totals) {
+    constexpr Int8Layout layout{bits, step_size};
+    const int64_t groups = layout.groups(x.k), stride = layout.row_stride(x.k);
+    const int32_t *from = x.data + first_row * stride, *headers = from + groups * layout.row_words();
+    alignas(64) int32_t sums[rows * columns];
+    for (int64_t g = 0; g < groups; ++g) {
+      const int64_t words = layout.weight_words(x.k, g);
+      multiply<bits, rows>(from + g * layout.row_words(), headers + g, stride, panel, words, sums);
+      add<bits, rows>(x, first_row * groups + g, groups, sums, panel, g == 0, totals);
+      panel += columns * (1 + words);
+    }
+  }
+
+  /// sums [rows, columns] = rows of x, with their headers, times a group of the panel. Not inlined, so that all
+  /// sums stay in registers.
   template <int bits, int rows>
   [[gnu::noinline]] SIXFOLD_VNNI static void multiply(const int32_t* x, const int32_t* headers, int64_t stride,
                                                       const int32_t* panel, int64_t words, int32_t* sums) {
@@ -60,7 +76,8 @@ struct Quads {
     }
   }
 
-  /// `header`: of the weight's group.
+  /// Adds these sums, scaled, to totals [rows, columns]; of the `first` group overwrites these. `scale_place`:
+  /// that of the first row's group in x.scales. `header`: of the weight's group.
   template <int bits, int rows>
   SIXFOLD_VNNI static void add(const Int8Rows& x, int64_t scale_place, int64_t groups, const int32_t* sums,
                                const int32_t* header, bool first, float* totals) {

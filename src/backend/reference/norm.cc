@@ -26,18 +26,18 @@ Statistics<T> statistics_of(const std::vector<T>& row, double epsilon, bool cent
 /// mean(g) - n_c * mean(g * n)). The norm removes changes of the mean and of the deviation, so their parts are
 /// subtracted. RMSNorm keeps the mean.
 template <class T>
-std::vector<T> gradient_of_sum(const T* grad_out, const T* weight, const std::vector<T>& normalised, T rstd,
+std::vector<T> gradient_of_sum(const T* grad_out, const T* weight, const std::vector<T>& normalized, T rstd,
                                bool centered) {
-  const auto d = static_cast<double>(normalised.size());
-  std::vector<T> gradient(normalised.size());
+  const auto d = static_cast<double>(normalized.size());
+  std::vector<T> gradient(normalized.size());
   double mean = 0, slope = 0;
   for (size_t c = 0; c < gradient.size(); ++c) {
     gradient[c] = grad_out[c] * weight[c];
     if (centered) mean += gradient[c] / d;
-    slope += static_cast<double>(gradient[c]) * normalised[c] / d;
+    slope += static_cast<double>(gradient[c]) * normalized[c] / d;
   }
   for (size_t c = 0; c < gradient.size(); ++c)
-    gradient[c] = static_cast<T>(rstd * (gradient[c] - mean - normalised[c] * slope));
+    gradient[c] = static_cast<T>(rstd * (gradient[c] - mean - normalized[c] * slope));
   return gradient;
 }
 
@@ -65,14 +65,14 @@ void compute(const kernel::ResidualNorm& n) {
 void compute(const kernel::ResidualNormGradient& n) {
   with_type(n.grad_out.dtype, [&]<class T>(T) {
     const int64_t d = n.grad_out.cols;
-    std::vector<T> normalised(d);
+    std::vector<T> normalized(d);
     for (int64_t r = 0; r < n.grad_out.rows; ++r) {
       const T* grad_out = n.grad_out.row<T>(r);
       const T mean = n.statistics.row<T>(r)[0], rstd = n.statistics.row<T>(r)[1];
-      for (int64_t c = 0; c < d; ++c) normalised[c] = (n.sum.row<T>(r)[c] - mean) * rstd;
-      const auto grad_sum = gradient_of_sum(grad_out, n.weight.as<T>(), normalised, rstd, n.centered);
+      for (int64_t c = 0; c < d; ++c) normalized[c] = (n.sum.row<T>(r)[c] - mean) * rstd;
+      const auto grad_sum = gradient_of_sum(grad_out, n.weight.as<T>(), normalized, rstd, n.centered);
       for (int64_t c = 0; c < d; ++c) {
-        if (n.grad_weight) n.grad_weight.as<T>()[c] += grad_out[c] * normalised[c];
+        if (n.grad_weight) n.grad_weight.as<T>()[c] += grad_out[c] * normalized[c];
         if (n.grad_bias) n.grad_bias.as<T>()[c] += grad_out[c];
         if (n.grad_y) n.grad_y.row<T>(r)[c] = apply_dropout(n.dropout, r, c, grad_sum[c]);
         if (n.grad_x) n.grad_x.row<T>(r)[c] = grad_sum[c] + (n.accumulate_x ? n.grad_x.row<T>(r)[c] : T{0});

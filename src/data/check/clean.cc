@@ -168,7 +168,7 @@ void require_known(const std::vector<CorpusFiles>& files, const CleanOptions& op
   require_regular_files(files);
   for (const std::string& language : {options.languages.source, options.languages.target})
     require(language.empty() || is_known_language(language),
-            "'{}': is not a language that can be recognised; give a code such as 'de', or none", language);
+            "'{}': is not a language that can be recognized; give a code such as 'de', or none", language);
   const std::vector<std::string_view> rules = clean_rules();
   const std::vector<std::string> names(rules.begin() + 2, rules.end());
   for (const std::string& rule : options.keep)

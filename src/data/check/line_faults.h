@@ -21,7 +21,7 @@ bool is_decomposed(std::string_view line);
 bool has_odd_space(std::string_view line);
 
 /// The line with those of the faults above repaired that can be repaired. Text that was decoded in the wrong
-/// way is decoded again if all of it is valid then. A line that is not in NFC or has odd spaces is normalised
+/// way is decoded again if all of it is valid then. A line that is not in NFC or has odd spaces is normalized
 /// like a source (`read_text`). A line without such faults is returned unchanged.
 std::string mended(std::string_view line);
 

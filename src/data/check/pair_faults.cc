@@ -53,7 +53,7 @@ int script_of(std::span<const LinePair> sample, std::string LinePair::*side) {
 /// Whether a line is certainly in another language than `expected`, which CLD2 gets as a hint. For short lines,
 /// only the language of the other side of the pair is believed.
 bool is_foreign(const std::string& line, const std::string& expected, const std::string& other_side) {
-  constexpr size_t min_bytes = 25, min_reliable_bytes = 40;  // bytes
+  constexpr size_t min_bytes = 25, min_reliable_bytes = 40;
   if (expected.empty() || line.size() < min_bytes) return false;
   const LanguageShares found = find_languages(line, expected);
   if (!found.sure || found.languages.empty()) return false;
@@ -136,7 +136,7 @@ std::span<const PairFault> pair_faults() {
        "The model learns to copy instead of to translate. Remove these pairs", 0.01, 1,
        [](Pair p, Statistics) { return has_letter(p.first) && as_words(p.first) == as_words(p.second); }},
       {"length-ratio", FaultScope::pair,
-       "have a target that is more than three times as long or as short as is usual for such a source",
+       "have a target that is more than three times longer or shorter than usual for such a source",
        "Such a target is seldom a translation of its source: lines may be cut, joined or moved. Remove these "
        "pairs "
        "(data.max_ratio does so by tokens), and see whether both files have the same sentences",
@@ -161,12 +161,13 @@ std::span<const PairFault> pair_faults() {
          return is_foreign(p.first, l.source, l.target) || is_foreign(p.second, l.target, l.source);
        }},
       {"normal-forms", FaultScope::line,
-       "have characters that are not in the normal form NFC, such as 'ä' as the two characters 'a' and U+0308",
-       "To a tokenizer without normalization the same word is then two. Bring all texts into NFC (uconv -x "
+       "have characters that are not in Unicode's normalization form NFC, such as 'ä' as the two characters "
+       "'a' and U+0308",
+       "To a tokenizer without normalization the same word is then two. Convert all texts to NFC (uconv -x "
        "nfc)",
        0.005, 1, [](Pair p, Statistics) { return is_decomposed(p.first) || is_decomposed(p.second); }},
       {"white-space", FaultScope::text,
-       "have spaces at an end or two in a row, tabs, no-break spaces, characters without width, or control "
+       "have spaces at an end or two in a row, tabs, no-break spaces, zero-width characters, or control "
        "characters",
        "Spaces in a row are read as one, but the other characters are tokens that the model learns to write. "
        "Remove them",

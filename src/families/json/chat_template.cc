@@ -36,7 +36,7 @@ ChatSettings chat_of_template(const std::string& jinja, const Tokenizer& tokeniz
                origin, reason);
     return ChatSettings();
   };
-  const auto found = recognise_chat(jinja);
+  const auto found = recognize_chat(jinja);
   if (!found) {
     std::vector<std::string> names;
     for (const ChatFormat& format : chat_formats()) names.emplace_back(format.name);

@@ -13,7 +13,7 @@ namespace sixfold {
 /// list of texts with names.
 std::optional<std::string> read_chat_template(const std::filesystem::path& folder);
 
-/// The chat settings of a model, which are recognised by its chat template. `origin` names the model in
+/// The chat settings of a model, which are recognized by its chat template. `origin` names the model in
 /// messages. If the template is of no known format, does not fit the tokenizer, or puts a start token before
 /// texts although the tokenizer does not (`starts_texts`) or the other way round, a warning says so and the
 /// settings are empty.

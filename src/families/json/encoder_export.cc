@@ -226,9 +226,7 @@ void check_encoder_layers(const ExportSource& source, const std::string& class_n
        fmt::format("its encoder_mixer is '{}'", name_of_enum(c.encoder_mixer)));
   need(c.attention_score == AttentionScore::scaled_dot,
        fmt::format("its attention_score is '{}'", name_of_enum(c.attention_score)));
-  need(c.key_value_heads() == c.heads && c.d_model % c.heads == 0 && c.key_width() == c.d_model / c.heads &&
-           c.value_width() == c.key_width(),
-       "its heads have other widths or numbers (kv_heads, d_k, d_v)");
+  need_even_heads(source, class_name);
   need(c.norm == Norm::layer, fmt::format("its norm is '{}'", name_of_enum(c.norm)));
   need(!c.feed_forward_gate, "its feed-forward layers have a gate (feed_forward_gate)");
   need(!causal_activation_name(c.activation).empty(),

@@ -29,7 +29,7 @@ struct Piece {
   PieceType type = PieceType::normal;
 };
 
-/// The pieces of a model, and its settings of normalisation.
+/// The pieces of a model, and its settings of normalization.
 struct Model {
   std::vector<Piece> pieces;
   ModelKind kind = ModelKind::unigram;
@@ -126,7 +126,7 @@ json splitting_model(const Model& model, const std::vector<std::string>& names) 
   return result;
 }
 
-/// The tokens that are split off from a text before it is normalised.
+/// The tokens that are split off from a text before it is normalized.
 json added_tokens_of(const Model& model, const std::vector<std::string>& names) {
   json added = json::array();
   for (size_t id = 0; id < names.size(); ++id) {

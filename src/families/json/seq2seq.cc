@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "families/hugging_face.h"
 #include "families/json/causal.h"
 #include "families/model_card.h"
 #include "model_folder/binding.h"
@@ -90,15 +91,19 @@ void set_generation(const fs::path& folder, const Seq2SeqModel& theirs, ModelCon
 
 }  // namespace
 
+void set_stack_sizes(const JsonKeys& keys, Architecture& a) {
+  a.heads = keys.size("encoder_attention_heads");
+  a.d_ff = keys.size("encoder_ffn_dim");
+  set_decoder_sizes(a, keys.positive("decoder_attention_heads", a.heads),
+                    keys.positive("decoder_ffn_dim", a.d_ff));
+}
+
 Architecture seq2seq_architecture(const JsonKeys& keys, bool pre_norm) {
   Architecture a;
   a.d_model = keys.size("d_model");
-  a.heads = keys.size("encoder_attention_heads");
-  a.d_ff = keys.size("encoder_ffn_dim");
   a.encoder_layers = keys.size("encoder_layers");
   a.decoder_layers = keys.size("decoder_layers");
-  keys.require_is<int64_t>("decoder_attention_heads", a.heads, a.heads);
-  keys.require_is<int64_t>("decoder_ffn_dim", a.d_ff, a.d_ff);
+  set_stack_sizes(keys, a);
   a.activation = causal_activation(keys, "activation_function", "gelu");
   a.embedding_scale = keys.get("scale_embedding", false);
   a.dropout = keys.get("dropout", 0.1f);
@@ -118,9 +123,9 @@ ordered_json seq2seq_keys(const Architecture& a) {
           {"encoder_layers", a.encoder_layers},
           {"decoder_layers", a.decoder_layers},
           {"encoder_attention_heads", a.heads},
-          {"decoder_attention_heads", a.heads},
+          {"decoder_attention_heads", a.of_decoder().heads},
           {"encoder_ffn_dim", a.d_ff},
-          {"decoder_ffn_dim", a.d_ff},
+          {"decoder_ffn_dim", a.of_decoder().d_ff},
           {"activation_function", causal_activation_name(a.activation)},
           {"scale_embedding", a.embedding_scale},
           {"tie_word_embeddings", a.tied_embeddings == TiedEmbeddings::all},

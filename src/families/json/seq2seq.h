@@ -33,6 +33,9 @@ struct Seq2SeqModel {
   bool forces_end = false;
 };
 
+/// Sets the heads and the inner widths of both stacks by `encoder_attention_heads` and the like.
+void set_stack_sizes(const JsonKeys& keys, Architecture& a);
+
 /// The architecture, except positions, of models whose config.json has the keys of BART. `pre_norm`: whether
 /// norms are before the sub-layers.
 Architecture seq2seq_architecture(const JsonKeys& keys, bool pre_norm);

@@ -129,10 +129,8 @@ static void validate_mixers(const Architecture& a) {
           "decoder_mixer: 'bahdanau' has no dropout of attention weights; set attention_dropout to 0");
 }
 
-void validate(const Architecture& a) {
-  check_ranges(a);
-  require(a.has_encoder() || a.has_decoder(),
-          "encoder_layers and decoder_layers are both 0; at least one must be positive");
+/// The heads of a stack with the sizes of `a`.
+static void validate_heads(const Architecture& a) {
   require((a.d_k > 0 && a.d_v > 0) || a.d_model % a.heads == 0,
           "d_model {} is not divisible by {} heads; choose another number of heads, or set d_k and d_v",
           a.d_model, a.heads);
@@ -140,8 +138,28 @@ void validate(const Architecture& a) {
       a.heads % a.key_value_heads() == 0,
       "kv_heads: {} heads of queries can't share {} heads of keys and values evenly; choose a divisor of heads",
       a.heads, a.key_value_heads());
+}
+
+Architecture Architecture::of_decoder() const {
+  Architecture a = *this;
+  if (decoder_heads) a.heads = decoder_heads;
+  if (decoder_d_ff) a.d_ff = decoder_d_ff;
+  a.decoder_heads = a.decoder_d_ff = 0;
+  return a;
+}
+
+void validate(const Architecture& a) {
+  check_ranges(a);
+  require(a.has_encoder() || a.has_decoder(),
+          "encoder_layers and decoder_layers are both 0; at least one must be positive");
+  const bool one_stack = !a.has_encoder() || !a.has_decoder();
+  require(a.decoder_heads == 0 || !one_stack, "decoder_heads: the model has one stack only; set heads");
+  require(a.decoder_d_ff == 0 || !one_stack, "decoder_d_ff: the model has one stack only; set d_ff");
+  validate_heads(a);
+  validate_heads(a.of_decoder());
   validate_mixers(a);
   validate_positions(a);
+  if (a.positions == Positions::rotary && a.has_decoder()) validate_rotation(a.of_decoder());
   validate_options(a);
   const auto check = [](std::string_view key, const std::vector<ProcessStep>& steps, bool may_add) {
     for (const ProcessStep step : {ProcessStep::dropout, ProcessStep::add, ProcessStep::norm})

@@ -84,7 +84,7 @@ enum class AttentionScore {
 /// How states are normalized.
 enum class Norm {
   layer,  ///< layer normalization, as in the paper (Ba et al. 2016)
-  rms,    ///< by the root of the mean of the squares; no bias (Zhang and Sennrich 2019)
+  rms,    ///< RMSNorm: by the root mean square; no bias (Zhang and Sennrich 2019)
   batch,  ///< each feature over the tokens of a batch (Ioffe and Szegedy 2015)
 };
 
@@ -222,6 +222,7 @@ inline void visit(OptionVisitor& v, RotaryScaling& o) {
 struct Architecture {
   int d_model = 512;
   int heads = 8;
+  int decoder_heads = 0;       ///< of a decoder that has another number than the encoder; 0: `heads`
   int d_k = 0;                 ///< width of a head's queries and keys; 0: d_model / heads
   int d_v = 0;                 ///< width of a head's values; 0: d_model / heads
   int kv_heads = 0;            ///< number of heads of keys and values, which heads of queries share; 0: `heads`
@@ -233,6 +234,7 @@ struct Architecture {
   int attention_window = 64;  ///< neighbours on each side that restricted attention sees
   int kernel_size = 3;        ///< number of tokens that an output of a convolution sees
   int d_ff = 2048;
+  int decoder_d_ff = 0;  ///< of a decoder that has another width than the encoder; 0: `d_ff`
   int encoder_layers = 6;
   int decoder_layers = 6;
   TiedEmbeddings tied_embeddings = TiedEmbeddings::all;
@@ -270,6 +272,10 @@ struct Architecture {
   /// No token: the decoder begins with an embedding of zeros, as the paper's own program does.
   static constexpr int zero_start = -1;
 
+  /// The same with the sizes of the decoder's layers as those of all layers. What belongs to the decoder takes
+  /// its number of heads and its widths from here.
+  Architecture of_decoder() const;
+
   bool has_encoder() const { return encoder_layers > 0; }
   bool has_decoder() const { return decoder_layers > 0; }
   /// Whether source and target use one embedding matrix.
@@ -296,10 +302,13 @@ inline void visit(OptionVisitor& v, Architecture& o) {
   v.field("d_model", o.d_model, "width of the model: size of embeddings and of the outputs of layers",
           between(1, 1 << 20));
   v.field("heads", o.heads, "number of attention heads", between(1, 1024));
+  v.field("decoder_heads", o.decoder_heads, "number of attention heads in the decoder; 0: heads",
+          between(0, 1024));
   v.field("d_k", o.d_k, "width of a head's queries and keys; 0: d_model / heads", between(0, 1 << 16));
   v.field("d_v", o.d_v, "width of a head's values; 0: d_model / heads", between(0, 1 << 16));
   v.field("kv_heads", o.kv_heads,
-          "number of heads of keys and values, each shared by heads / kv_heads heads of queries; 0: heads",
+          "number of heads of keys and values, each shared by heads / kv_heads heads of queries (grouped-query "
+          "attention; 1: multi-query); 0: heads",
           between(0, 1024));
   v.field("attention_bias", o.attention_bias, "add biases in the projections of attention");
   v.field("query_key_norm", o.query_key_norm,
@@ -317,6 +326,8 @@ inline void visit(OptionVisitor& v, Architecture& o) {
   v.field("kernel_size", o.kernel_size, "number of tokens that an output of a convolution sees",
           between(1, 1024));
   v.field("d_ff", o.d_ff, "inner width of the feed-forward layers", between(1, 1 << 20));
+  v.field("decoder_d_ff", o.decoder_d_ff, "inner width of the feed-forward layers of the decoder; 0: d_ff",
+          between(0, 1 << 20));
   v.field("encoder_layers", o.encoder_layers, "number of encoder layers; translation needs at least 1",
           between(0, 1000));
   v.field("decoder_layers", o.decoder_layers, "number of decoder layers; translation needs at least 1",

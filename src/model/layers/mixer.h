@@ -10,11 +10,11 @@ namespace sixfold {
 
 struct Architecture;
 
-/// Which inputs an output of a mixer reads: those of its own sequence that are at most `left` places before it
-/// or `right` places after it. The columns of table 1 of the paper follow from this: with `n` tokens, a signal
-/// from one end of a sequence to the other passes through one layer if the mixer reads all places, through n
-/// steps within a layer if it is sequential, and otherwise through n / left or n / right layers
-/// (`path_length`).
+/// Which inputs an output of a mixer reads (its receptive field): those of its own sequence that are at most
+/// `left` places before it or `right` places after it. The columns of table 1 of the paper follow from this:
+/// with `n` tokens, a signal from one end of a sequence to the other passes through one layer if the mixer
+/// reads all places, through n steps within a layer if it is sequential, and otherwise through n / left or n /
+/// right layers (`path_length`).
 struct Reach {
   static constexpr int64_t all = std::numeric_limits<int64_t>::max();
 

@@ -72,7 +72,7 @@ enum class Initial {
 /// on the seed and on its number in the order of creation. For one thread at a time.
 class ParameterBuilder {
  public:
-  /// Without a seed the weights are not initialised.
+  /// Without a seed the weights are not initialized.
   ParameterBuilder(std::shared_ptr<Backend> backend, DType dtype, std::optional<uint64_t> seed,
                    AdapterConfig adapters = {});
 

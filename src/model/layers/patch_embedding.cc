@@ -32,11 +32,11 @@ std::vector<float> scaled_pixels(const ImageInput& input) {
 void validate(const ImageInput& o) {
   require(o.height > 0 && o.width > 0, "image: the height is {} and the width {}; both must be above 0",
           o.height, o.width);
-  require(o.channels == 1 || o.channels == 3, "image.channels: is {}; expected 1 or 3", o.channels);
+  require(o.channels == 1 || o.channels == 3, "image.channels is {}; expected 1 or 3", o.channels);
   require(o.patch <= o.height && o.patch <= o.width,
-          "image.patch: is {}, but the images are only {} x {} pixels", o.patch, o.height, o.width);
+          "image.patch is {}, but the images are only {} x {} pixels", o.patch, o.height, o.width);
   require(o.step() <= o.patch,
-          "image.stride: is {}, but patches have only {} pixels on a side; pixels between them "
+          "image.stride is {}, but patches have only {} pixels on a side; pixels between them "
           "would be left out",
           o.stride, o.patch);
   require((o.height - o.patch) % o.step() == 0 && (o.width - o.patch) % o.step() == 0,

@@ -29,10 +29,10 @@ void check(const CorpusOptions& options) {
             "a line of the demo corpus can have 1 to {} sentences, not {}", max_sentences_of_line, sentences);
   const int64_t requested = (int64_t{options.train} + options.valid) * options.sentences +
                             int64_t{options.test} * test_sentences(options);
-  require(requested <= max_pairs,
+  require(requested <= max_sentences,
           "up to {} sentences were requested (lines for training {}, validation {}, held out {}), but the demo "
           "grammar has only {}; request fewer",
-          requested, options.train, options.valid, options.test, max_pairs);
+          requested, options.train, options.valid, options.test, max_sentences);
 }
 
 bool share_parts(const Wording::Word& a, const Wording::Word& b) {

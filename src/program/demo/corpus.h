@@ -28,13 +28,13 @@ struct Corpus {
   std::vector<SentencePair> train, valid, test;
 };
 
-/// The maximum number of pairs of a corpus, all three parts together. The grammar has more, but beyond this
+/// The maximum number of sentences of a corpus, all three parts together. The grammar has more, but beyond this
 /// number its shortest sentences are exhausted, and a sample is no longer representative.
-constexpr int max_pairs = 1'000'000;
+constexpr int max_sentences = 1'000'000;
 
 /// Generates a corpus from the demo grammar. It depends only on the options. No sentence, English or German,
 /// occurs twice, so no sentence of `valid` or `test` is in the training part. Throws an input error for
-/// negative counts, no training pairs, or more sentences than `max_pairs`.
+/// negative counts, no training pairs, or more sentences than `max_sentences`.
 Corpus make_corpus(const CorpusOptions& options);
 
 }  // namespace sixfold::demo

@@ -34,7 +34,7 @@ int end_with(Processes& processes, const std::string& what, int status) {
 void log_warnings_of_others(Processes& processes) {
   const std::vector<std::string> own_warnings = kept_warnings();
   std::set<std::string> logged(own_warnings.begin(), own_warnings.end());
-  const std::vector<std::string> all = processes.gather_at_root(join(own_warnings, "\n"));
+  const std::vector<std::string> all = processes.gather(join(own_warnings, "\n"));
   for (size_t rank = 1; rank < all.size(); ++rank) {
     std::istringstream lines(all[rank]);
     for (std::string line; std::getline(lines, line);)

@@ -49,6 +49,17 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& runtime) {
   add_threads_option(command, runtime.threads);
 }
 
+void add_ensemble_options(CLI::App& command, RuntimeOptions& runtime) {
+  add_field_options(command, OptionVisitor::AnyOptions(runtime),
+                    {.only = {"ensemble", "ensemble_weights", "ensemble_mean"}});
+  command.get_option("--ensemble")->allow_extra_args()->type_name("MODEL");
+}
+
+std::vector<std::string> with_ensemble(std::vector<std::string> inputs, const RuntimeOptions& runtime) {
+  inputs.insert(inputs.end(), runtime.ensemble.begin(), runtime.ensemble.end());
+  return inputs;
+}
+
 void add_threads_option(CLI::App& command, int& threads) {
   const auto set = [&threads](const std::string& text) {
     int asked = 0;

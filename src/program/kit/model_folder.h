@@ -44,6 +44,12 @@ class GenerationOverrides {
   OptionNode given_;
 };
 
+/// Adds --ensemble and the options of its mean.
+void add_ensemble_options(CLI::App& command, RuntimeOptions& runtime);
+
+/// Appends the folders of the ensemble to the inputs of a command, with which its output must not collide.
+std::vector<std::string> with_ensemble(std::vector<std::string> inputs, const RuntimeOptions& runtime);
+
 /// Adds --precision and --threads.
 void add_runtime_options(CLI::App& command, RuntimeOptions& runtime);
 

@@ -26,10 +26,19 @@ class Commands {
   std::array<std::vector<AddCommand>, help + 1> groups_;
 };
 
-/// What a task adds to the program: a row of the table of tasks (src/program/tables.cc).
+/// What a task adds to the program: a row of the table in src/program/tables.cc.
 struct TaskProgram {
   std::string_view name;  ///< of the task
   void (*add_commands)(Commands& commands);
 };
+
+/// The commands that each task adds to the program, in src/tasks.
+TaskProgram translation_program();
+TaskProgram language_model_program();
+TaskProgram masked_language_model_program();
+TaskProgram classification_program();
+TaskProgram image_captioning_program();
+TaskProgram question_answering_program();
+TaskProgram embedding_program();
 
 }  // namespace sixfold::cli

@@ -3,7 +3,7 @@
 
 namespace sixfold::serve {
 
-/// The tasks that the server knows.
+/// The tasks whose models can be served, with their routes.
 ServedTasks builtin_served_tasks();
 
 }  // namespace sixfold::serve

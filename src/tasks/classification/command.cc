@@ -1,5 +1,3 @@
-#include "tasks/classification/command.h"
-
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +9,7 @@
 #include "program/kit/image_blocks.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
+#include "program/kit/task_program.h"
 #include "program/kit/text_io.h"
 #include "tasks/classification/classifier.h"
 #include "text/utf8.h"

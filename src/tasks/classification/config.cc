@@ -45,7 +45,7 @@ void validate(const ClassificationOptions& o) {
   validate_groups(o, "a file whose lines are a label, a tab and a text");
   const int64_t max_input = o.data.max_tokens + 2;  // with the start token and the end token
   require(!o.model.limits_length() || o.model.max_positions >= max_input,
-          "model.max_positions: is {}, but data.max_tokens is {}; there must be a position for each token, and "
+          "model.max_positions is {}, but data.max_tokens is {}; there must be a position for each token, and "
           "for the start and the end",
           o.model.max_positions, o.data.max_tokens);
 }

@@ -20,7 +20,7 @@ Scores class_scores(const Transformer& model, const Dataset& data, const MetricV
   }
   const std::vector<std::string> labels = labels_of(model.config());
   ValidationScores scores(validation.table, validation.names, {.labels = labels});
-  for (const std::vector<double>& pairs : run.processes.gather_numbers(local_results))
+  for (const std::vector<double>& pairs : run.processes.all_gather_numbers(local_results))
     for (size_t i = 0; i < pairs.size(); i += 2)
       scores.add(labels[static_cast<size_t>(pairs[i + 1])], {&labels[static_cast<size_t>(pairs[i])], 1});
   return scores.scores();

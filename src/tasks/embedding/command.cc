@@ -1,5 +1,3 @@
-#include "tasks/embedding/command.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "program/kit/interrupt.h"
 #include "program/kit/line_pairs.h"
 #include "program/kit/model_folder.h"
+#include "program/kit/task_program.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
 #include "tasks/embedding/embedder.h"

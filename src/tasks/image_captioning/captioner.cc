@@ -117,7 +117,7 @@ ImageAttention Captioner::attention(const Image& image, int layer, const Caption
   if (input.class_token) result.weights = without_class_token(result.weights, input.rows());
   result.caption = caption.text;
   for (const int32_t id : batch.labels) result.tokens.push_back(model().target().token_text(id));
-  result.heads = config().heads;
+  result.heads = config().of_decoder().heads;
   result.patch = input.patch, result.stride = input.step();
   result.rows = (input.height - input.patch) / input.step() + 1;
   result.columns = (input.width - input.patch) / input.step() + 1;

@@ -1,5 +1,3 @@
-#include "tasks/image_captioning/command.h"
-
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +7,7 @@
 #include "program/kit/image_blocks.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
+#include "program/kit/task_program.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
 #include "tasks/image_captioning/captioner.h"

@@ -37,7 +37,7 @@ ImageCaptioningOptions image_captioning_options_of(OptionNode root, const std::s
 void validate(const ImageCaptioningOptions& o) {
   validate_groups(o, "a file of images and a file of their captions");
   require(o.model.has_encoder() && o.model.has_decoder(),
-          "model.{0}_layers: is 0; {1} needs an encoder of images and a decoder",
+          "model.{0}_layers is 0; {1} needs an encoder of images and a decoder",
           o.model.has_encoder() ? "decoder" : "encoder", model_name);
   require(!o.model.shares_embedding(),
           "model.tied_embeddings: '{}' ties the embedding of the source, but images have no tokens; choose "

@@ -52,7 +52,7 @@ ModelConfig config_of(const ImageCaptioningOptions& options, const TaskStart& st
   ModelConfig config = initial_config(options.model, options.generation, start.model);
   set_image_input(config, options.image, options.data.augmentation, start);
   require(config.positions != Positions::learned || config.max_positions >= config.image.rows(),
-          "model.max_positions: is {}, but an image has {} patches{}; raise it, or choose larger patches",
+          "model.max_positions is {}, but an image has {} patches{}; raise it, or choose larger patches",
           config.max_positions, config.image.patches(), config.image.class_token ? " and a class token" : "");
   bind_tokenizers(config, tokenizers);
   config.task = ImageCaptioningOptions::task_name;

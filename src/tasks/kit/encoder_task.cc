@@ -31,8 +31,8 @@ void check_frozen_parts(const StartOptions& start, std::string_view what) {
 }
 
 void require_encoder_only(const Architecture& model, std::string_view what) {
-  require(model.encoder_layers > 0, "model.encoder_layers: is 0; {} needs at least 1", what);
-  require(model.decoder_layers == 0, "model.decoder_layers: is {}, but {} has no decoder; set it to 0",
+  require(model.encoder_layers > 0, "model.encoder_layers is 0; {} needs at least 1", what);
+  require(model.decoder_layers == 0, "model.decoder_layers is {}, but {} has no decoder; set it to 0",
           model.decoder_layers, what);
 }
 

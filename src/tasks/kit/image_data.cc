@@ -36,10 +36,10 @@ ImageInput image_input(const PatchOptions& patches, const Augmentation& augmenta
   image.height = size.height, image.width = size.width, image.channels = size.channels;
   validate(image);
   require(augmentation.shift < std::min(size.height, size.width),
-          "data.shift: is {}, but the images are {} x {} pixels, which would leave the picture; choose less",
+          "data.shift is {}, but the images are {} x {} pixels, which would leave the picture; choose less",
           augmentation.shift, size.height, size.width);
   require(augmentation.cut_out < std::max(size.height, size.width),
-          "data.cut_out: is {}, but the images are {} x {} pixels, of which nothing may be left; choose less",
+          "data.cut_out is {}, but the images are {} x {} pixels, of which nothing may be left; choose less",
           augmentation.cut_out, size.height, size.width);
   return image;
 }

@@ -14,9 +14,9 @@
 namespace sixfold {
 namespace {
 
-constexpr std::string_view sizes[] = {"model.preset", "model.d_model",        "model.heads",
-                                      "model.d_ff",   "model.encoder_layers", "model.decoder_layers",
-                                      "start.model"};
+constexpr std::string_view sizes[] = {"model.preset",         "model.d_model",        "model.heads",
+                                      "model.decoder_heads",  "model.d_ff",           "model.decoder_d_ff",
+                                      "model.encoder_layers", "model.decoder_layers", "start.model"};
 
 /// The number that a config sets for a key, or 0. A malformed number is an error when the options are read.
 double number_at(const OptionNode& root, std::string_view key) {

@@ -14,7 +14,8 @@ std::vector<std::string> differing_sizes(const ModelOptions& a, const ModelOptio
   const OptionNode left = write_options(a), right = write_options(b);
   for (size_t i = 0; i < left.children.size(); ++i) {
     const auto& [key, value] = left.children[i];
-    for (const char* size : {"d_model", "heads", "d_ff", "encoder_layers", "decoder_layers"})
+    for (const char* size :
+         {"d_model", "heads", "decoder_heads", "d_ff", "decoder_d_ff", "encoder_layers", "decoder_layers"})
       if (key == size && value.text != right.children[i].second.text) keys.push_back(key);
   }
   return keys;
@@ -137,7 +138,7 @@ void check_batch_norm(const Architecture& model, const BatchOptions& data) {
   const auto check = [](const char* key, int tokens) {
     require(
         tokens == 0 || tokens >= min_tokens,
-        "{}: is {}, but model.norm: 'batch' normalizes over the tokens of a part of a batch and needs at least "
+        "{} is {}, but model.norm: 'batch' normalizes over the tokens of a part of a batch and needs at least "
         "{}; set it higher, or choose another norm",
         key, tokens, min_tokens);
   };

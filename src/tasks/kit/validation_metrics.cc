@@ -67,7 +67,7 @@ Scores ValidationScores::scores(Processes& processes) const {
     double score = row.sums.score();
     if (row.entry->scores_all_at_once) {
       if (processes.is_root()) score = score_system(*row.metric, outputs_, references_, {}, sources_).score;
-      score = processes.from_root(score);
+      score = processes.broadcast(score);
     }
     scores[std::string(row.entry->name)] = {score, row.entry->higher_is_better};
   }

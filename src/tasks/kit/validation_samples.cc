@@ -69,8 +69,9 @@ void add_cross_attention(const Transformer& model, const Tokenizers& tokenizers,
     attention.layer = config.alignment_layer();
     attention.source = texts_of(*tokenizers.source, source);
     attention.target = texts_of(*tokenizers.target, target);
-    attention.weights = mean_of_heads(
-        attention_weights(model, batch, AttentionKind::cross, attention.layer, context)[0], config.heads);
+    attention.weights =
+        mean_of_heads(attention_weights(model, batch, AttentionKind::cross, attention.layer, context)[0],
+                      config.of_decoder().heads);
     return;
   }
 }

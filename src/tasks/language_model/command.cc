@@ -1,5 +1,3 @@
-#include "tasks/language_model/command.h"
-
 #include <unistd.h>
 
 #include <memory>
@@ -12,6 +10,7 @@
 #include "base/plural.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
+#include "program/kit/task_program.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
 #include "tasks/language_model/conversation.h"

@@ -49,9 +49,9 @@ std::span<const SizeChoice> LanguageModelOptions::sizes() {
 }
 
 void validate(const LanguageModelOptions& o) {
-  require(o.model.decoder_layers > 0, "model.decoder_layers: is 0; a language model needs at least 1");
+  require(o.model.decoder_layers > 0, "model.decoder_layers is 0; a language model needs at least 1");
   require(o.model.encoder_layers == 0,
-          "model.encoder_layers: is {}, but a language model has no encoder; set it to 0",
+          "model.encoder_layers is {}, but a language model has no encoder; set it to 0",
           o.model.encoder_layers);
   validate_groups(o, "a text file");
   require(
@@ -62,7 +62,7 @@ void validate(const LanguageModelOptions& o) {
           "model.tied_embeddings: 'source' ties the embedding of a source, which a language model does not "
           "have; choose decoder or none");
   require(o.model.positions != Positions::learned || o.model.max_positions >= o.data.block_tokens,
-          "model.max_positions: is {}, but data.block_tokens is {}; there must be a position for each token of "
+          "model.max_positions is {}, but data.block_tokens is {}; there must be a position for each token of "
           "a block",
           o.model.max_positions, o.data.block_tokens);
 }

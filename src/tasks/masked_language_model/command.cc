@@ -1,5 +1,3 @@
-#include "tasks/masked_language_model/command.h"
-
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +7,7 @@
 #include "base/plural.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
+#include "program/kit/task_program.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
 #include "tasks/masked_language_model/mask_filler.h"

@@ -20,7 +20,7 @@ void validate(const MaskedLanguageModelOptions& o) {
   validate_groups(o, "a text file");
   require(
       !o.model.limits_length() || o.model.max_positions >= o.data.block_tokens + 2,
-      "model.max_positions: is {}, but data.block_tokens is {}; there must be a position for each token, and "
+      "model.max_positions is {}, but data.block_tokens is {}; there must be a position for each token, and "
       "for the start and the end",
       o.model.max_positions, o.data.block_tokens);
 }

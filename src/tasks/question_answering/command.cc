@@ -1,5 +1,3 @@
-#include "tasks/question_answering/command.h"
-
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +7,7 @@
 #include "data/question_reader.h"
 #include "program/kit/interrupt.h"
 #include "program/kit/model_folder.h"
+#include "program/kit/task_program.h"
 #include "program/kit/text_io.h"
 #include "program/kit/value_option.h"
 #include "tasks/question_answering/question_answerer.h"

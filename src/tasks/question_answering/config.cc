@@ -16,11 +16,12 @@ void validate(const QuestionAnsweringOptions& o) {
   require_encoder_only(o.model, "a model that answers questions");
   check_frozen_parts(o.start, "a model that answers questions");
   validate_groups(o, "a file of texts with questions and answers");
-  require(o.train.r_drop == 0, "train.r_drop: a model that answers questions does not have it; leave it out");
+  require(o.train.r_drop == 0,
+          "train.r_drop is not supported for a model that answers questions; leave it out");
   require(o.teacher.model.empty(),
-          "teacher.model: a model that answers questions has no teacher; leave it out");
+          "teacher.model is not supported for a model that answers questions; leave it out");
   require(!o.model.limits_length() || o.model.max_positions >= o.data.max_tokens,
-          "model.max_positions: is {}, but data.max_tokens is {}; there must be a position for each token",
+          "model.max_positions is {}, but data.max_tokens is {}; there must be a position for each token",
           o.model.max_positions, o.data.max_tokens);
 }
 

@@ -76,7 +76,7 @@ Scores answer_scores(const Transformer& model, const QuestionDataset& data,
     }
   }
   answer(model, block, scores, run.arena, local_results);
-  add_all(scores, run.processes.gather_numbers(local_results), data);
+  add_all(scores, run.processes.all_gather_numbers(local_results), data);
   return scores.scores();
 }
 

@@ -188,6 +188,8 @@ std::vector<ChosenLine> chosen_lines(const ReferencedText& text) {
 
 std::vector<double> confidence_weights(const ModelRuntime& runtime, const ExtraOutputs& extra) {
   if (!extra.confidence) return {};
+  require(!runtime.is_ensemble(),
+          "confidence is fitted to a single model, and an ensemble has none; leave it out, or use one model");
   std::vector<double> weights = settings_of<TranslationSettings>(runtime.config()).confidence;
   require(!weights.empty(),
           "the model has no confidence: it was trained without enough validation text, imported, averaged, or "

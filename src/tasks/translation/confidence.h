@@ -24,7 +24,7 @@ inline constexpr size_t confidence_features = 12;
 
 /// The weights in config.json: a constant, then one weight for each feature. Empty if `extra` does not request
 /// confidence. Otherwise throws an input error if the weights have not been fitted, or belong to the features
-/// of another version.
+/// of another version, or if there is an ensemble.
 std::vector<double> confidence_weights(const ModelRuntime& runtime, const ExtraOutputs& extra);
 
 /// The confidence of each pair. `forced`: as in `PairContext`. The model processes all pairs in one batch.

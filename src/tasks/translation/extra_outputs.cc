@@ -125,16 +125,17 @@ void add_attention(const ModelRuntime& runtime, const DecodeWorkspace& decoding,
                    std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
                    std::span<Translation> translations) {
   const int32_t eos = runtime.config().eos;
+  const int heads = runtime.config().of_decoder().heads;
   auto weights = cross_attention(runtime, decoding, pairs, extra.layer);
   for (size_t i = 0; i < pairs.size(); ++i) {
     const std::vector<int> source_words = words_of_source(runtime, pairs[i], common),
                            target_words = words_of_output(runtime, pairs[i], common);
     if (extra.alignment && !pairs[i].source.empty())
-      translations[i].alignment = align(weights[i], runtime.config().heads, source_words, target_words);
+      translations[i].alignment = align(weights[i], heads, source_words, target_words);
     if (extra.attention) {
       SentenceAttention& attention = translations[i].attention.emplace();
       attention.layer = layer_of(runtime, extra.layer);
-      attention.heads = runtime.config().heads;
+      attention.heads = heads;
       attention.weights = std::move(weights[i]);
       attention.source = token_texts(runtime.source(), source_of(pairs[i], eos));
       attention.target = token_texts(runtime.target(), output_of(pairs[i], eos));

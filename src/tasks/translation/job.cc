@@ -19,31 +19,26 @@ namespace {
 
 constexpr size_t max_read_ahead = 4096;  // lines read but not emitted yet
 
-/// Throws an input error for options that an ensemble does not support.
+/// Throws an input error for settings that an ensemble does not support.
 void check_ensemble(const TranslateOptions& o, const GenerationConfig& rules) {
-  require(!o.details.any() && !o.replace_unknown,
-          "an ensemble does not support token scores, alignments, attention, confidence and the replacement of "
-          "unknown words; leave them out, or use one model");
-  require(rules.coverage_penalty == 0, "coverage_penalty is {}, but an ensemble has no attention; set it to 0",
-          rules.coverage_penalty);
-  require(
-      rules.repetition_penalty == 1 || (!o.sample && rules.beam_size > 1),
-      "repetition_penalty is {}, but an ensemble has no logits, which it changes in samples and greedy search; "
-      "set it to 1",
-      rules.repetition_penalty);
+  require(rules.repetition_penalty == 1 || (!o.sample && rules.beam_size > 1),
+          "repetition_penalty is {}, but in samples and greedy search it changes logits, which an ensemble "
+          "does not "
+          "have; set it to 1",
+          rules.repetition_penalty);
 }
 
 /// Throws an input error for options of sampling and of the search that contradict each other.
 void check_sampling(const TranslateOptions& o) {
-  require(o.mbr == 0 || o.n_best <= o.mbr, "n_best is {}, but mbr chooses among {} translations; give more",
-          o.n_best, o.mbr);
+  require(o.mbr == 0 || o.n_best <= o.mbr,
+          "n_best is {}, but mbr chooses among {} translations; make mbr at least n_best", o.n_best, o.mbr);
   if (o.sample) {
     require(!o.beam_size, "sample draws translations, so that beam_size has no effect; leave one of them out");
     require(!o.details.search, "sample draws translations, so that there are no steps of a search to show");
     return;
   }
   require(o.mbr <= o.beam_size.value_or(o.mbr),
-          "mbr is {}, but beam_size is {}, and a search finds no more; leave it out", o.mbr,
+          "mbr is {}, but beam_size is {}, and a search finds no more; leave beam_size out", o.mbr,
           o.beam_size.value_or(0));
   std::vector<std::string> drawing = differing_keys(write_options(o.draw), write_options(DrawOptions()));
   if (o.seed != TranslateOptions().seed) drawing.emplace_back("seed");

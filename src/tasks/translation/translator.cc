@@ -127,7 +127,7 @@ SentenceAttention self_attention(ModelRuntime& runtime, const std::string& sourc
   SentenceAttention result;
   result.kind = kind;
   result.layer = layer < 0 ? layer + layers : layer;
-  result.heads = config.heads;
+  result.heads = encoder ? config.heads : config.of_decoder().heads;
   result.weights = attention_weights(runtime.model(), batch, kind, result.layer, context)[0];
   result.source = encoder ? token_texts(runtime.source(), batch.source.ids)
                           : token_texts(runtime.target(), batch.target.ids);
@@ -251,8 +251,6 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
                                            std::span<const std::string> targets,
                                            const TranslateOptions& options) const {
   check_ranges(options);
-  require(!model().is_ensemble(),
-          "an ensemble has no attention, and no probabilities of given translations; ask each of its models");
   require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
           targets.size());
   ModelRuntime& runtime = model();

@@ -1,4 +1,4 @@
-// The collective calls of `Processes`, made of messages.
+// The collective operations of `Processes`, implemented with messages between two processes.
 #include <algorithm>
 #include <cstring>
 
@@ -50,7 +50,7 @@ std::string Processes::take_text(const Incoming& incoming) {
   return text.append(reinterpret_cast<const char*>(rest.get()), size - max_in_head);
 }
 
-std::vector<std::string> Processes::gather(const std::string& value) {
+std::vector<std::string> Processes::all_gather(const std::string& value) {
   if (size_ == 1) return {value};
   std::vector<std::string> all(static_cast<size_t>(size_));
   all[static_cast<size_t>(rank_)] = value;
@@ -67,7 +67,7 @@ std::vector<std::string> Processes::gather(const std::string& value) {
   return all;
 }
 
-std::vector<std::string> Processes::gather_at_root(const std::string& value) {
+std::vector<std::string> Processes::gather(const std::string& value) {
   if (size_ == 1) return {value};
   if (!is_root()) {
     for (const Message message : send_text(0, value)) wait(message);
@@ -80,7 +80,7 @@ std::vector<std::string> Processes::gather_at_root(const std::string& value) {
   return all;
 }
 
-std::string Processes::from_root(const std::string& value) {
+std::string Processes::broadcast(const std::string& value) {
   if (size_ == 1) return value;
   if (!is_root()) return take_text(expect_text(0));
   Outgoing sent;
@@ -92,31 +92,31 @@ std::string Processes::from_root(const std::string& value) {
   return value;
 }
 
-std::vector<std::vector<double>> Processes::gather_numbers(std::span<const double> values) {
+std::vector<std::vector<double>> Processes::all_gather_numbers(std::span<const double> values) {
   std::vector<std::vector<double>> all;
   for (const std::string& bytes :
-       gather(std::string(reinterpret_cast<const char*>(values.data()), values.size_bytes()))) {
+       all_gather(std::string(reinterpret_cast<const char*>(values.data()), values.size_bytes()))) {
     auto& numbers = all.emplace_back(bytes.size() / sizeof(double));
     if (!bytes.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(double));
   }
   return all;
 }
 
-double Processes::from_root(double value) {
-  const std::string bytes = from_root(std::string(bytes_of(value)));
+double Processes::broadcast(double value) {
+  const std::string bytes = broadcast(std::string(bytes_of(value)));
   std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
   return value;
 }
 
 bool Processes::any(bool value) {
-  return std::ranges::any_of(gather(value ? "1" : ""), [](const std::string& one) { return !one.empty(); });
+  return std::ranges::any_of(all_gather(value ? "1" : ""), [](const std::string& one) { return !one.empty(); });
 }
 
 std::vector<std::string> Processes::interleave(const std::vector<std::string>& values) {
   if (size_ == 1) return values;
   std::string packed;
   for (const std::string& one : values) packed.append(bytes_of(uint64_t{one.size()})).append(one);
-  const std::vector<std::string> all = gather(packed);
+  const std::vector<std::string> all = all_gather(packed);
   std::vector<size_t> read(all.size(), 0);
   std::vector<std::string> elements;
   for (size_t from = 0; read[from] < all[from].size(); from = (from + 1) % all.size()) {

@@ -61,7 +61,7 @@ Processes::Processes(Transport& transport, double timeout_seconds)
                                           {reinterpret_cast<std::byte*>(&peer->incoming), sizeof(Control)});
   }
   thread_ = std::jthread([this](const std::stop_token& ended) { work(ended); });
-  std::vector<std::string> hosts = gather(host_name());
+  std::vector<std::string> hosts = all_gather(host_name());
   const std::lock_guard lock(mutex_);
   hosts_ = std::move(hosts);
 }

@@ -61,13 +61,13 @@ class Processes {
   void set_timeout(double seconds);
 
   /// Collective: returns the values of all processes, by rank.
-  std::vector<std::string> gather(const std::string& value);
-  std::vector<std::vector<double>> gather_numbers(std::span<const double> values);
+  std::vector<std::string> all_gather(const std::string& value);
+  std::vector<std::vector<double>> all_gather_numbers(std::span<const double> values);
   /// Collective: the same on the root; an empty list on other processes.
-  std::vector<std::string> gather_at_root(const std::string& value);
+  std::vector<std::string> gather(const std::string& value);
   /// Collective: returns the value of the root.
-  std::string from_root(const std::string& value);
-  double from_root(double value);
+  std::string broadcast(const std::string& value);
+  double broadcast(double value);
   /// Collective: whether the value of any process is true.
   bool any(bool value);
   /// Collective: returns when all processes have called it.

@@ -168,7 +168,7 @@ TYPED_TEST(Reference, EmbedDropsTheSumAndItsGradientAlike) {
   expect_close(grad_table, expected_gradient, 0);
 }
 
-TYPED_TEST(Reference, ResidualNormNormalisesTheSum) {
+TYPED_TEST(Reference, ResidualNormNormalizesTheSum) {
   using M = Matrix<TypeParam>;
   M x{{1, 2, 3, 4}}, y{{0, 1, 2, 3}}, statistics(1, 2), out(1, 4);
   M weight{{1, 1, 2, 1}}, bias{{0, 0, 0, 10}};

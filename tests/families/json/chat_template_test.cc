@@ -29,7 +29,7 @@ class ChatTemplates : public CausalFolder {
   ChatSettings chat() const { return settings_of<LanguageModelSettings>(load_model_config(model_)).chat; }
 };
 
-TEST_F(ChatTemplates, AreRecognisedAndExported) {
+TEST_F(ChatTemplates, AreRecognizedAndExported) {
   set_template(golden("smollm2"));
   EXPECT_EQ(warnings(), "");
   const std::string smollm = "You are a helpful AI assistant named SmolLM, trained by Hugging Face";

@@ -131,7 +131,7 @@ TEST(DemoCorpus, RefusesWhatItCannotGive) {
   EXPECT_THROW(make_corpus({.train = 500'000, .sentences = 3}), Error);
   EXPECT_THROW(make_corpus({.train = 2147483647, .test = 2147483647}), Error);
   try {
-    make_corpus({.train = max_pairs});
+    make_corpus({.train = max_sentences});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.fault(), Fault::input);

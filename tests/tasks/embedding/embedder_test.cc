@@ -161,7 +161,7 @@ TEST_F(EmbedderTest, RefusesOtherModels) {
                 config.positions = Positions::learned;
                 config.max_positions = 7, config.beyond_positions = BeyondPositions::error;
               });
-            }).find("context_tokens: is 6, but max_positions is 7"),
+            }).find("context_tokens is 6, but max_positions is 7"),
             std::string::npos);
 }
 

@@ -215,11 +215,11 @@ TEST_F(ImageCaptioningTest, RefusesWhatDoesNotFit) {
   options_.model.tied_embeddings = TiedEmbeddings::all;
   expect("model.tied_embeddings: 'all' ties the embedding of the source, but images have no tokens");
   options_.model.decoder_layers = 0;
-  expect("model.decoder_layers: is 0");
+  expect("model.decoder_layers is 0");
   options_.model.encoder_layers = 0;
-  expect("model.encoder_layers: is 0");
+  expect("model.encoder_layers is 0");
   options_.model.max_positions = 8;
-  expect("model.max_positions: is 8, but an image has 9 patches");
+  expect("model.max_positions is 8, but an image has 9 patches");
   options_.image.stride = 4, options_.model.max_positions = 6;
   options_.model.beyond_positions = BeyondPositions::error;
   expect("data.train: the caption of image");

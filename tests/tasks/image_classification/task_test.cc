@@ -181,8 +181,8 @@ TEST_F(ImageClassificationTest, RefusesChangesThatLeaveNothingOfAnImage) {
     options_.data.augmentation = {.shift = shift, .cut_out = cut_out};
     return error_message([&] { run("refused"); });
   };
-  EXPECT_TRUE(refusal(8, 0).starts_with("data.shift: is 8, but the images are 8 x 8 pixels")) << refusal(8, 0);
-  EXPECT_TRUE(refusal(0, 4000).starts_with("data.cut_out: is 4000, but the images are 8 x 8 pixels"));
+  EXPECT_TRUE(refusal(8, 0).starts_with("data.shift is 8, but the images are 8 x 8 pixels")) << refusal(8, 0);
+  EXPECT_TRUE(refusal(0, 4000).starts_with("data.cut_out is 4000, but the images are 8 x 8 pixels"));
   options_.train.updates = 1;
   options_.data.augmentation = {.shift = 7, .cut_out = 7};
   run("accepted");
@@ -228,7 +228,7 @@ TEST_F(ImageClassificationTest, RefusesWhatDoesNotFit) {
   options_.data.train[1] = options_.data.valid[1];  // what is wrong with the first image is said first
   expect("do not cover images of 8 x 8 pixels exactly");
   options_.image.stride = 6;
-  expect("image.stride: is 6");
+  expect("image.stride is 6");
   options_.classifier.pooling = Pooling::first;
   expect("images have no first token");
   options_.data.label_names = {"a", "b"};

@@ -226,11 +226,11 @@ TEST_F(LanguageModelTest, RefusesWhatNeedsASource) {
   refuse("tokenizer: {joint: false}\n", "tokenizer.joint: a language model has no source");
   refuse("tokenizer: {target_normalization: nfkc}\n",
          "tokenizer.target_normalization: a language model has no");
-  refuse("model: {decoder_layers: 0}\n", "model.decoder_layers: is 0");
+  refuse("model: {decoder_layers: 0}\n", "model.decoder_layers is 0");
   refuse("model: {decoder_mixer: bahdanau}\n", "bahdanau' attends to the source");
   refuse("model: {positions: relative_index}\n", "divides by the length of the source");
   refuse("model: {positions: learned, max_positions: 100}\n",
-         "model.max_positions: is 100, but data.block_tokens is 256");
+         "model.max_positions is 100, but data.block_tokens is 256");
   refuse("model: {tied_embeddings: source}\n", "ties the embedding of a source");
   refuse("model: {norm: batch}\n", "'batch' normalizes over the tokens of a batch");
   refuse("validation: {patience: 1}\n", "validation.patience: there is no validation data");

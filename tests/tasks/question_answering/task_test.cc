@@ -257,11 +257,11 @@ TEST_F(QuestionAnsweringTask, IsReadFromAConfig) {
   };
   refuse("model: {decoder_layers: 2}\n", "config.yaml:4: model.decoder_layers: a ");
   refuse("tokenizer: {joint: false}\n", "tokenizer.joint: a ");
-  refuse("model: {encoder_layers: 0}\n", "model.encoder_layers: is 0");
+  refuse("model: {encoder_layers: 0}\n", "model.encoder_layers is 0");
   refuse("answers: {stride: 0}\n", "answers.stride");
   refuse("answers: {max_tokens: 0}\n", "answers.max_tokens");
   refuse("model: {positions: learned, max_positions: 100, beyond_positions: error}\n",
-         "model.max_positions: is 100, but data.max_tokens is 384; there must be a position for each token");
+         "model.max_positions is 100, but data.max_tokens is 384; there must be a position for each token");
   refuse("validation: {best_by: accuracy}\n", "validation.best_by");
   refuse("validation: {patience: 1}\n", "validation.patience: there is no validation data");
   refuse("sheep: 1\n", "sheep");

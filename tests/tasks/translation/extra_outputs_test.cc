@@ -39,6 +39,42 @@ TEST_F(TranslatorTest, TellsTokensAlignmentsAndAttention) {
   EXPECT_NE(error_message([&] { translator.translate(lines(), options); }).find("layer 2"), std::string::npos);
 }
 
+/// The words of the model are tokens, so that a text has the tokens of the translation.
+TEST(ExtraOutputs, OfAnEnsembleAreItsScoresAndTheAttentionOfTheFirstModel) {
+  const TemporaryFolder folder;
+  write_small_model(folder / "first", 11);
+  write_small_model(folder / "second", 12);
+  const Translator together(folder / "first", {.threads = 2, .ensemble = {folder / "second"}}),
+      first(folder / "first", {.threads = 1});
+  TranslateOptions options{.details = {.tokens = true, .alignment = true, .attention = true}};
+  options.generation = together.generation();
+  options.generation->coverage_penalty = 0.3F;
+  int others = 0;
+  for (const char* text : {"a b c", "h", "b a d c", "g f e"}) {
+    const std::vector<std::string> source{text};
+    together.translate(source, options, [&](const TranslatedLine& line) {
+      const Translation& t = line.translations[0];
+      const std::vector<std::string> target{t.text};
+      const Translation same = together.score(source, target, options)[0],
+                        alone = first.score(source, target, options)[0];
+      EXPECT_NEAR(t.log_probability, same.log_probability, 1e-4);
+      EXPECT_NEAR(t.score, same.score, 1e-4);
+      ASSERT_EQ(t.tokens.size(), same.tokens.size());
+      for (size_t i = 0; i < t.tokens.size(); ++i)
+        EXPECT_NEAR(t.tokens[i].log_probability, same.tokens[i].log_probability, 1e-4);
+      EXPECT_EQ(t.alignment, alone.alignment);
+      EXPECT_EQ(t.attention->weights, alone.attention->weights);
+      others += std::abs(alone.log_probability - t.log_probability) > 1e-3;
+    });
+  }
+  EXPECT_EQ(others, 4);
+  options.details.confidence = true;
+  EXPECT_NE(error_message([&] {
+              together.translate(std::vector<std::string>{"a"}, options);
+            }).find("an ensemble has none"),
+            std::string::npos);
+}
+
 /// Watching changes no bit. The steps lead to the translations: the best finished hypothesis is the best one.
 TEST_F(TranslatorTest, ShowsTheStepsOfTheSearch) {
   const Translator translator(path(), {.threads = 2});

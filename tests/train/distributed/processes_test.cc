@@ -14,8 +14,8 @@ namespace {
 TEST(Processes, OneHasNothingToExchange) {
   Processes& one = Processes::one();
   EXPECT_TRUE(one.is_root());
-  EXPECT_EQ(one.gather("a"), std::vector<std::string>{"a"});
-  EXPECT_EQ(one.from_root("b"), "b");
+  EXPECT_EQ(one.all_gather("a"), std::vector<std::string>{"a"});
+  EXPECT_EQ(one.broadcast("b"), "b");
   EXPECT_FALSE(one.any(false));
   EXPECT_EQ(one.interleave({"a", "b"}), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(one.run_root_first([] { return 7; }), 7);
@@ -32,14 +32,14 @@ TEST_P(SomeProcesses, GatherInTheOrderOfTheProcesses) {
       const auto of = [&](int rank) {
         return std::string(size * static_cast<size_t>(rank % 3), static_cast<char>('a' + rank));
       };
-      const auto all = processes.gather(of(processes.rank()));
+      const auto all = processes.all_gather(of(processes.rank()));
       ASSERT_EQ(std::ssize(all), count);
       for (int rank = 0; rank < count; ++rank) EXPECT_EQ(all[static_cast<size_t>(rank)], of(rank));
-      EXPECT_EQ(processes.from_root(of(processes.rank() + 1)), of(1));
-      const auto at_root = processes.gather_at_root(of(processes.rank()));
+      EXPECT_EQ(processes.broadcast(of(processes.rank() + 1)), of(1));
+      const auto at_root = processes.gather(of(processes.rank()));
       EXPECT_EQ(at_root, processes.is_root() ? all : std::vector<std::string>());
     }
-    EXPECT_EQ(processes.from_root(processes.rank() + 0.5), 0.5);
+    EXPECT_EQ(processes.broadcast(processes.rank() + 0.5), 0.5);
     EXPECT_TRUE(processes.any(processes.rank() == count - 1));
     EXPECT_FALSE(processes.any(false));
   });

@@ -12,7 +12,7 @@ struct ServedEmbedder final : ServedModel {
   static constexpr std::string_view task = EmbeddingSettings::task;
 
   ServedEmbedder(const ModelSpec& spec, const EngineSettings& settings)
-      : embedder_(spec.folder, settings.runtime()) {}
+      : embedder_(spec.folder, settings.runtime(spec)) {}
   const Embedder& predictor() const override { return embedder_; }
   void describe(nlohmann::ordered_json& entry) const override { entry["kind"] = "embedding"; }
 

@@ -13,7 +13,7 @@ struct ServedLanguageModel final : ServedModel {
   static constexpr std::string_view task = LanguageModelSettings::task;
 
   ServedLanguageModel(const ModelSpec& spec, const EngineSettings& settings)
-      : generator_(spec.folder, settings.runtime()) {}
+      : generator_(spec.folder, settings.runtime(spec)) {}
   const Generator& predictor() const override { return generator_; }
   void describe(nlohmann::ordered_json& entry) const override { entry["kind"] = "language model"; }
 

@@ -1,5 +1,7 @@
 #include "tasks/translation/commands/commands.h"
 
+#include "program/kit/task_program.h"
+
 namespace sixfold::cli {
 
 TaskProgram translation_program() {

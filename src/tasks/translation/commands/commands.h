@@ -1,11 +1,9 @@
 #pragma once
-#include "program/kit/task_program.h"
+#include <CLI/CLI.hpp>
 
 namespace sixfold::cli {
 
-/// The commands that the translation task adds to the program.
-TaskProgram translation_program();
-
+// The commands of the translation task.
 void add_translate(CLI::App& app);
 void add_rerank(CLI::App& app);
 void add_shortlist(CLI::App& app);

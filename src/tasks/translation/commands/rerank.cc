@@ -132,7 +132,8 @@ void run(const RerankSettings& settings) {
           "--name: expected a name without spaces, = and bars, found '{}'", settings.name);
   ListReader reader(settings);
   const Translator translator(settings.model, settings.runtime);
-  TextOutput output(settings.paths.output, {settings.source, settings.paths.input, settings.model});
+  TextOutput output(settings.paths.output,
+                    with_ensemble({settings.source, settings.paths.input, settings.model}, settings.runtime));
   TranslateOptions options = settings.options;
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
@@ -195,6 +196,7 @@ void add_rerank(CLI::App& app) {
   add_value_option(command, "--format", settings->format,
                    "text: the best translation of each line; moses: the sorted list");
   add_scoring_options(command, settings->options);
+  add_ensemble_options(command, settings->runtime);
   add_runtime_options(command, settings->runtime);
   command.footer(
       "The score of a translation becomes that of the list plus the weight times the model's, which is\n"

@@ -119,8 +119,7 @@ std::vector<std::string> inputs_of(const TranslateSettings& settings) {
   inputs.push_back(settings.paths.input);
   inputs.push_back(settings.options.shortlist);
   inputs.push_back(settings.model);
-  inputs.insert(inputs.end(), settings.runtime.ensemble.begin(), settings.runtime.ensemble.end());
-  return inputs;
+  return with_ensemble(std::move(inputs), settings.runtime);
 }
 
 void log_wider_beam(const Translator& translator, const TranslateOptions& options) {
@@ -307,9 +306,7 @@ void add_translate(CLI::App& app) {
           "repetition, copies the line or is far longer; 'sixfold info' lists them as generation")
       ->type_name("KEY=VALUE")
       ->take_all();
-  add_field_options(command, OptionVisitor::AnyOptions(settings->runtime),
-                    {.only = {"ensemble", "ensemble_weights", "ensemble_mean"}});
-  command.get_option("--ensemble")->allow_extra_args()->type_name("MODEL");
+  add_ensemble_options(command, settings->runtime);
   add_runtime_options(command, settings->runtime);
   command.footer(
       "Each input line gives one output line, and an empty line gives an empty line. A line end within a\n"

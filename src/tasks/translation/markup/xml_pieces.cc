@@ -26,6 +26,7 @@ std::vector<ElementRole> roles_of(const std::vector<XmlElement>& elements, const
     const XmlElement& element = elements[i];
     const ElementRole& parent = roles[element.parent];
     ElementRole& role = roles[i];
+    // Its children are separate texts, as in the outline detection of DeepL.
     const bool container = element.elements > 1 && !element.has_text;
     role.is_inline =
         !options.outline_detection || (!container && (elements[element.parent].has_text || parent.is_inline));

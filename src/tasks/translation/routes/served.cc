@@ -28,8 +28,8 @@ std::string name_of(const ModelSpec& spec, const ModelConfig& config) {
                ? spec.name_or_folder()
                : client_code(settings.source_language) + "-" + client_code(settings.target_language);
   require(!settings.source_language.empty() && !settings.target_language.empty(),
-          "{}: does not say between which languages it translates; write, for example, en-de={}", spec.folder,
-          spec.folder);
+          "{}: does not say between which languages it translates; write, for example, en-de={}",
+          spec.folders(), spec.folders());
   return settings.source_language + "-" + settings.target_language;
 }
 
@@ -37,7 +37,7 @@ std::string name_of(const ModelSpec& spec, const ModelConfig& config) {
 LanguagePair languages_of(const ModelSpec& spec, const std::string& name) {
   const auto languages = language_pair(name);
   require(languages.has_value(), "'{}': '{}' does not name two languages, as en-de does; write en-de={}",
-          spec.folder, name, spec.folder);
+          spec.folders(), name, spec.folders());
   return *languages;
 }
 
@@ -49,7 +49,7 @@ ModelSpec checked(const ModelSpec& spec, const ModelConfig& config, const Engine
   if (!is_multilingual(settings_of<TranslationSettings>(config))) languages_of(spec, named.name);
   if (const auto layer = settings.alignment_layer)
     require(*layer >= -config.decoder_layers && *layer < config.decoder_layers,
-            "alignment_layer: is {}, but the decoder of {} has layers 0 to {}", *layer, spec.folder,
+            "alignment_layer is {}, but the decoder of {} has layers 0 to {}", *layer, spec.folder,
             config.decoder_layers - 1);
   return named;
 }
@@ -67,7 +67,7 @@ void add_new(const std::vector<std::string>& more, std::vector<std::string>& cod
 }  // namespace
 
 ServedTranslation::ServedTranslation(const ModelSpec& spec, const EngineSettings& settings)
-    : alignment_layer(settings.alignment_layer), translator_(spec.folder, settings.runtime()) {
+    : alignment_layer(settings.alignment_layer), translator_(spec.folder, settings.runtime(spec)) {
   name = spec.name;
   const auto task_settings = settings_of<TranslationSettings>(translator_.config());
   for (const std::string& direction : task_settings.directions) {

@@ -1,9 +1,0 @@
-#pragma once
-#include "program/kit/task_program.h"
-
-namespace sixfold::cli {
-
-/// The commands that this task adds to the program.
-TaskProgram embedding_program();
-
-}  // namespace sixfold::cli
