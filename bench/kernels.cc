@@ -89,6 +89,22 @@ void packed_product(benchmark::State& state) {
   p.count(state);
 }
 
+/// A product with a weight in int8.
+void int8_product(benchmark::State& state) {
+  const auto backend = make_backend({.threads = threads()});
+  Product p(state);
+  std::vector<int8_t> weight(p.b.size());
+  for (size_t i = 0; i < weight.size(); ++i)
+    weight[i] = static_cast<int8_t>(static_cast<int64_t>(i % 255) - 127);
+  std::vector<float> scales(static_cast<size_t>(p.n), 0.01f);
+  kernel::Matmul call = p.call();
+  call.b = {weight.data(), DType::i8, p.n, p.k, p.k, {scales.data(), std::ssize(scales)}};
+  const auto packed = backend->pack(call.b, true);
+  call.packed_b = packed.get();
+  for (auto _ : state) backend->run(call);
+  p.count(state);
+}
+
 /// An op over 300 sentences of 13 tokens, forward and, where it has one, back.
 void run_op(benchmark::State& state, const OpCase& op, const OpSizes& sizes) {
   const std::shared_ptr<Backend> backend = make_backend({.threads = threads()});
@@ -123,6 +139,7 @@ int main(int argc, char** argv) {
   };
   add_product("product", product);
   add_product("packed_product", packed_product);
+  add_product("int8_product", int8_product);
   add_product("bf16_product", bf16_product);
   add_product("bf16_weight_gradient", bf16_weight_gradient);
 

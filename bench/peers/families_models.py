@@ -141,9 +141,9 @@ def gpt_neox(r, made):
 # Encoder and decoder.
 
 def two_stacks(r):
-    """A tenth of the models have stacks that differ in heads and feed-forward layers, which Sixfold refuses."""
+    """Half of the models have stacks that differ in heads and feed-forward layers."""
     heads, ffn = r.choice([1, 2, 3, 4]), r.choice([12, 20, 41])
-    other_heads, other_ffn = (r.choice([1, 2, 3, 4]), r.choice([12, 28, 33])) if r.random() < 0.1 else (heads, ffn)
+    other_heads, other_ffn = (r.choice([1, 2, 3, 4]), r.choice([12, 28, 33])) if r.random() < 0.5 else (heads, ffn)
     return dict(d_model=r.choice([1, 2]) * math.lcm(4, heads, other_heads) * (2 if 3 not in (heads, other_heads) else 1),
                 encoder_attention_heads=heads, decoder_attention_heads=other_heads, encoder_layers=r.choice([1, 2, 3]),
                 decoder_layers=r.choice([1, 2, 3]), encoder_ffn_dim=ffn, decoder_ffn_dim=other_ffn)
