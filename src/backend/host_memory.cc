@@ -1,6 +1,10 @@
 #include "backend/host_memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 
 #include "base/error.h"
@@ -10,6 +14,16 @@ namespace {
 
 constexpr size_t alignment = 64;           // a cache line, and the widest vector
 constexpr size_t max_bytes = PTRDIFF_MAX;  // no object is larger; also keeps the rounding from wrapping around
+constexpr size_t large = size_t{1} << 20;  // bytes of a block whose pages are given back when it is freed
+
+/// Gives the whole pages of a block back to the system. The allocator of the C library keeps those of freed
+/// blocks, which no later block may fit into where tables grow.
+void give_back_pages(void* data, size_t bytes) {
+  static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t begin = (address + page - 1) / page * page, end = (address + bytes) / page * page;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
 
 }  // namespace
 
@@ -22,7 +36,10 @@ void* HostBackend::allocate(size_t bytes) {
   return data;
 }
 
-void HostBackend::free(void* device, size_t) { std::free(device); }
+void HostBackend::free(void* device, size_t bytes) {
+  if (device && bytes >= large) give_back_pages(device, bytes);
+  std::free(device);
+}
 
 void HostBackend::upload(void* device, std::span<const std::byte> host) {
   std::copy(host.begin(), host.end(), static_cast<std::byte*>(device));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace sixfold {
 namespace {
@@ -217,6 +218,15 @@ std::vector<int32_t> DecodingState::store_sources(const IdBatch& sources, Contex
     throw;
   }
   return rows;
+}
+
+std::pair<int64_t, int64_t> DecodingState::bytes_per_token(const Transformer& model) {
+  const auto bytes = [&](const Widths& widths) {
+    int64_t elements = 0;
+    for (const auto& layer : widths) elements = std::accumulate(layer.begin(), layer.end(), elements);
+    return elements * static_cast<int64_t>(size_of(model.dtype()));
+  };
+  return {bytes(memory_widths(model.config())), bytes(widths_of(model.decoder_state(), StateShape::all))};
 }
 
 void DecodingState::leave(int request) {

@@ -57,6 +57,8 @@ class DecodingState {
   /// when the request has left. Needs `keeps_beginnings`. Kept rows take no memory that others need: the oldest
   /// ones are given up before a store grows.
   void keep_beginning(int request, std::span<const int32_t> tokens);
+  /// The bytes that a token of a source and a token of a hypothesis take as long as they are kept.
+  static std::pair<int64_t, int64_t> bytes_per_token(const Transformer& model);
   /// Frees the state of a request. Its number can be used again.
   void leave(int request);
 

@@ -14,11 +14,10 @@ namespace {
 constexpr int64_t chunk_elements = int64_t{1}
                                    << 21;  // number of logits in a chunk: 8 MB, some hundreds of rows
 
-/// The output weights packed for a context that records: all chunks use them, in the forward and the backward
-/// pass.
-class RecordedWeight {
+/// Output weights that are packed once for all chunks of a call, in the memory of its context.
+class OwnPackedWeight {
  public:
-  RecordedWeight(Context& context, const Tensor& weight, bool transposed) {
+  OwnPackedWeight(Context& context, const Tensor& weight, bool transposed) {
     const size_t bytes = context.backend().packed_bytes(weight.view(), transposed);
     if (bytes > 0) memory_ = context.tensor(1, static_cast<int64_t>(bytes / sizeof(float)), DType::f32);
     packed_ = context.backend().pack(weight.view(), transposed, memory_.view().data);
@@ -38,9 +37,10 @@ void for_each_chunk(Context& context, std::span<const Tensor> passes, const Outp
   if (output.bias) check_shape("output", "bias", output.bias, 1, output.weight.rows());
   const int64_t vocab = output.weight.rows(), rows = std::clamp<int64_t>(chunk_elements / vocab, 16, 1024);
   const int64_t chunks = (states.rows() + rows - 1) / rows;
-  std::optional<RecordedWeight> recorded;
-  if (context.recording() && chunks * std::ssize(passes) > 1)
-    recorded.emplace(context, output.weight, /*transposed=*/true);
+  const PackedWeight* packed = context.recording() ? nullptr : output.weight.packed();
+  std::optional<OwnPackedWeight> own;
+  if (!packed && chunks * std::ssize(passes) > 1)
+    packed = own.emplace(context, output.weight, /*transposed=*/true).get();
   std::vector<Tensor> logits;
   for (size_t pass = 0; pass < passes.size(); ++pass)
     logits.push_back(
@@ -55,9 +55,8 @@ void for_each_chunk(Context& context, std::span<const Tensor> passes, const Outp
                              .a = passes[pass].view().slice_rows(begin, count),
                              .b = output.weight.view(),
                              .transpose_b = true,
+                             .packed_b = packed,
                              .epilogue = {.bias = output.bias.view()}};
-      if (recorded) product.packed_b = recorded->get();
-      if (!context.recording()) product.packed_b = output.weight.packed();
       context.backend().run(product);
     }
     body(begin, count, chunks_of_passes);
@@ -150,7 +149,7 @@ Tensor cross_entropy(Context& context, const Tensor& states, const OutputWeights
   std::vector<Context::Slot> grad_states;
   for (const Tensor& pass : passes)
     grad_states.push_back(needs_gradient ? context.gradient_of(pass) : Context::Slot{});
-  std::optional<RecordedWeight> backward;
+  std::optional<OwnPackedWeight> backward;
   if (std::ranges::any_of(grad_states, [](const Context::Slot& slot) { return static_cast<bool>(slot.view); }))
     backward.emplace(context, output.weight, /*transposed=*/false);
   TeacherLoss teacher(context, states, output, options, passes.size(), needs_gradient);

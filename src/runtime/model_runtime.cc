@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/threads.h"
+#include "model/decoding_state.h"
 #include "model_folder/binding.h"
 #include "model_folder/model_folder.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 // Larger numbers have no other effect; the limit keeps sums of tokens within the range of the type.
 constexpr int64_t max_batch_tokens = int64_t{1} << 40;
+constexpr int64_t least_fitting = 512, most_fitting = 2048;  // tokens of a batch that fits the model
+constexpr int64_t max_state_bytes = 100'000'000;             // of the keys and values of such a batch
 
 int threads_of(const RuntimeOptions& options) {
   require(options.threads >= 0, "threads is {}; it must be at least 0 (0: all processor cores)",
@@ -22,6 +25,18 @@ int threads_of(const RuntimeOptions& options) {
 }
 
 }  // namespace
+
+int64_t fitting_batch_tokens(int64_t weight_bytes) {
+  return std::clamp<int64_t>(weight_bytes / 16384, least_fitting, most_fitting);
+}
+
+int64_t fitting_batch_tokens(int64_t weight_bytes, std::pair<int64_t, int64_t> bytes_per_token,
+                             int hypotheses) {
+  const auto [source, target] = bytes_per_token;
+  const int64_t bytes = std::max<int64_t>(source / hypotheses + target, 1);
+  return std::clamp(std::min(weight_bytes / 4 * 3, max_state_bytes) / bytes, least_fitting,
+                    fitting_batch_tokens(weight_bytes));
+}
 
 ModelRuntime::ModelRuntime(const std::string& folder, const RuntimeOptions& options)
     : folder_(folder),
@@ -59,17 +74,18 @@ const Tokenizer* ModelRuntime::required(const std::shared_ptr<const Tokenizer>& 
   return tokenizer.get();
 }
 
-int64_t ModelRuntime::batch_tokens() const {
+int64_t ModelRuntime::weight_bytes() const {
   int64_t bytes = 0;
   for (const Parameter& parameter : model_->parameters())
     bytes += static_cast<int64_t>(parameter.tensor.bytes());
-  return std::clamp<int64_t>(bytes / 16384, 512, 2048);
+  return bytes;
 }
 
-int64_t ModelRuntime::batch_tokens(int64_t requested) const {
+int64_t ModelRuntime::batch_tokens(int64_t requested, int hypotheses) const {
   require(requested >= 0, "batch_tokens is {}; it must be at least 1, or 0 for a number that fits the model",
           requested);
-  return requested == 0 ? batch_tokens() : std::min(requested, max_batch_tokens);
+  if (requested > 0) return std::min(requested, max_batch_tokens);
+  return fitting_batch_tokens(weight_bytes(), DecodingState::bytes_per_token(*model_), hypotheses);
 }
 
 int ModelRuntime::decoder_layer(int layer) const {

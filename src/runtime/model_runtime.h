@@ -5,6 +5,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/engine.h"
@@ -13,6 +14,15 @@
 #include "text/tokenizers.h"
 
 namespace sixfold {
+
+/// The number of tokens that a thread should decode at once, for weights of this size. Each step reads all
+/// weights of the decoder, so more tokens share this cost. But with more tokens, less of their keys and values
+/// stays in the processor's cache. In measurements (docs/benchmarks.md) the best number grows with the weights.
+int64_t fitting_batch_tokens(int64_t weight_bytes);
+/// The same for a search that keeps `hypotheses` of each source, whose tokens count as often: not more than
+/// those whose keys and values take little memory beside the weights. `bytes_per_token`: of a source and of a
+/// hypothesis (`DecodingState::bytes_per_token`).
+int64_t fitting_batch_tokens(int64_t weight_bytes, std::pair<int64_t, int64_t> bytes_per_token, int hypotheses);
 
 /// A model folder, opened: weights, tokenizers, and the engine that decodes for all calls. Predictors share it.
 /// Safe to share between threads.
@@ -32,12 +42,11 @@ class ModelRuntime {
   const Tokenizer& target() const { return *required(tokenizers_.target); }
   Engine& engine() { return engine_; }
 
-  /// The number of tokens that a thread should decode at once. Each step reads all weights of the decoder, so
-  /// more tokens share this cost. But with more tokens, less of their keys and values stays in the processor's
-  /// cache. In measurements (docs/benchmarks.md) the best number grows with the size of the weights.
-  int64_t batch_tokens() const;
-  /// The number that the options of a call request; if it is 0, the same as without an argument.
-  int64_t batch_tokens(int64_t requested) const;
+  /// The number of tokens of a batch that fits the model.
+  int64_t batch_tokens() const { return fitting_batch_tokens(weight_bytes()); }
+  /// The same for a search, or what the options of a call request instead, unless that is 0. Throws an input
+  /// error if it is negative.
+  int64_t batch_tokens(int64_t requested, int hypotheses) const;
   /// Returns the index of a decoder layer; a negative `layer` counts from the last. Throws an input error if
   /// there is no such layer.
   int decoder_layer(int layer) const;
@@ -61,6 +70,7 @@ class ModelRuntime {
   DecodeWorkspace workspace() const {
     return {model(), model().backend()->sibling(), is_ensemble() ? &ensemble_ : nullptr};
   }
+  int64_t weight_bytes() const;
   void load_ensemble(const RuntimeOptions& options);
 
   std::string folder_;

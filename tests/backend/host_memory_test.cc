@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "base/error.h"
+#include "base/memory.h"
 
 namespace sixfold {
 namespace {
@@ -33,6 +35,22 @@ TEST(HostMemory, NothingCanBeAllocatedCopiedAndReleased) {
   backend->upload(data, {});
   backend->free(data, 0);
   backend->free(nullptr, 0);
+}
+
+/// Also where a later block is in the way of the allocator of the C library, which would keep the pages.
+TEST(HostMemory, GivesPagesOfLargeBlocksBack) {
+  const auto backend = make_backend({.device = "reference"});
+  constexpr size_t bytes = size_t{1} << 20, count = 64;
+  std::vector<void*> blocks, between;
+  for (size_t i = 0; i < count; ++i) {
+    blocks.push_back(backend->allocate(bytes + 4000 * i));
+    std::memset(blocks.back(), 1, bytes + 4000 * i);
+    between.push_back(backend->allocate(1000));
+  }
+  const int64_t before = anonymous_memory();
+  for (size_t i = 0; i < count; ++i) backend->free(blocks[i], bytes + 4000 * i);
+  EXPECT_LT(anonymous_memory(), before - static_cast<int64_t>(bytes * count / 4 * 3));
+  for (void* block : between) backend->free(block, 1000);
 }
 
 TEST(HostMemory, SaysThatThereIsNone) {

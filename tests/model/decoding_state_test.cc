@@ -211,6 +211,26 @@ TEST_P(DecodingStateTest, GrowsAndKeepsWhatItHas) {
     EXPECT_EQ(store.rows(), used(store) == 300 ? 2 * RowStore::min_rows : RowStore::min_rows);
 }
 
+TEST_P(DecodingStateTest, TellsTheBytesOfATokensRows) {
+  enter({0}, {{3, 4, 2}});
+  const Ids target{0, 5};
+  extend({{0, 0, target}});
+  const auto bytes = [](const RowStore& store, int layer) {
+    int64_t sum = 0;
+    for (const Tensor& part : store.parts(layer)) sum += part.cols() * static_cast<int64_t>(sizeof(float));
+    return sum;
+  };
+  int64_t source = 0, all = 0;  // of layers that keep all tokens
+  for (int layer = 0; layer < 3; ++layer) {
+    if (has_encoder()) source += bytes(state_.source(), layer);
+    for (const RowStore& store : state_.target())
+      if (model_.decoder_state()[static_cast<size_t>(layer)].retain == StateShape::all)
+        all += bytes(store, layer);
+  }
+  EXPECT_EQ(DecodingState::bytes_per_token(model_), std::pair(source, all));
+  EXPECT_EQ(source > 0, has_encoder());
+}
+
 TEST_P(DecodingStateTest, RefusesWhatIsNotThere) {
   const Ids ids{1, 7};
   const auto says = [](const std::string& part, const std::function<void()>& call) {

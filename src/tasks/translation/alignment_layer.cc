@@ -21,10 +21,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-constexpr size_t words_per_line = 7, max_words = 2000, min_whole_words = 50, min_links = 20;
-
-/// The number of lines that are translated: a quarter for large models, for which each line takes seconds.
-size_t line_count(const ModelConfig& config) { return parameter_count(config) > 200'000'000 ? 10 : 40; }
+constexpr size_t line_count = 40, words_per_line = 7, max_words = 2000, min_whole_words = 50, min_links = 20;
 
 /// A line and its translation. Its words are tokens [begin, begin + words_per_line) of the source.
 struct Pair {
@@ -38,7 +35,7 @@ std::vector<Pair> translated_lines(const DecodeWorkspace& decoding, const Tokeni
   const std::vector<std::string> languages = tokenizer.language_tokens();
   const Ids language = languages.empty() ? Ids() : Ids{LanguageTokens(tokenizer).id(languages.front())};
   RandomStream random(1, 0);
-  std::vector<Pair> pairs(line_count(decoding.model.config()));
+  std::vector<Pair> pairs(line_count);
   std::vector<Ids> sources;
   for (Pair& pair : pairs) {
     Ids text = language;

@@ -55,6 +55,13 @@ std::span<const SizeChoice> TranslationOptions::sizes() {
       {12, small_text, {narrow, one_layer, pre_norm, few_tokens, batch, rate, "model.dropout=0.3"}},
       {12, large_text, {narrow, one_layer, pre_norm, tokens, batch, rate, "model.dropout=0.1"}},
       {40, large_text, {narrow, two_layers, pre_norm, tokens, batch, rate, "model.dropout=0.1"}},
+      // The settings of recipes/multi30k-en-de-12-minutes.yaml.
+      {150,
+       large_text,
+       {"model.d_model=256 model.heads=4 model.d_ff=1024", "model.encoder_layers=3 model.decoder_layers=3",
+        "model.positions=rotary", pre_norm, tokens, "data.batch_tokens=2048", "data.token_dropout=0.1",
+        "model.dropout=0.15 model.attention_dropout=0.1", "train.ema_decay=0.999",
+        "optimizer.kind?=adam schedule.kind=cosine schedule.learning_rate=2e-3 schedule.warmup=500"}},
   };
   return rows;
 }

@@ -52,7 +52,8 @@ SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& 
                              const Shortlist* shortlist) {
   SearchOptions result{.rules = rules,
                        .n_best = options.candidates(),
-                       .batch_tokens = model.batch_tokens(options.batch_tokens),
+                       .batch_tokens = model.batch_tokens(
+                           options.batch_tokens, options.sample ? options.candidates() : rules.beam_size),
                        .shortlist = shortlist};
   if (options.sample) result.drawn = DrawnOutputs{options.draw, options.seed};
   if (model.is_ensemble()) check_ensemble(options, result.rules);

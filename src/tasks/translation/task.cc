@@ -88,9 +88,9 @@ class TranslationTask : public Task {
   }
 
   void measure(Transformer& model) const override {
+    model.pack();
     model.set_generation(with_alignment_layer(model, tokenizers_));
     auto settings = settings_of<TranslationSettings>(model.config());
-    model.pack();
     try {
       settings.confidence =
           fit_confidence(model, tokenizers_, referenced_text(), {.rules = model.config().generation}, stop_);
