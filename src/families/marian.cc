@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "families/families.h"
+#include "families/hugging_face.h"
 #include "families/marian_shortlist.h"
 #include "families/vocabulary.h"
 #include "formats/marian_bin.h"
@@ -156,7 +157,8 @@ Architecture architecture_of(MarianOptions& options, const TensorMap& tensors) {
   a.d_model = options.get("dim-emb", 512);
   a.heads = options.get("transformer-heads", 8);
   a.d_ff = options.get("transformer-dim-ffn", 2048);
-  a.decoder_d_ff = options.get("transformer-decoder-dim-ffn", 0);
+  const int decoder_d_ff = options.get("transformer-decoder-dim-ffn", 0);
+  set_decoder_sizes(a, a.heads, decoder_d_ff > 0 ? decoder_d_ff : a.d_ff);
   a.encoder_layers = options.get("enc-depth", 6);
   a.decoder_layers = options.get("dec-depth", 6);
   require_encoder_and_decoder(a, "enc-depth, dec-depth");

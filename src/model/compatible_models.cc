@@ -36,6 +36,17 @@ void require_compatible_ensemble(const NamedConfig& first, const NamedConfig& ot
       "their tokenizers differ; train them with the same ones (tokenizer.source and tokenizer.target)");
   require_that(a.eos == b.eos && a.unk == b.unk && a.decoder_start_token == b.decoder_start_token,
                "their start, end or unknown tokens differ");
+  require_that(a.generation.forced_first_token == b.generation.forced_first_token,
+               "their forced_first_token differs");
+  for (const char* key : {"source_start", "source_end", "target_start"})
+    require_that(list_at(a.settings, key) == list_at(b.settings, key), fmt::format("their {} differs", key));
+  const auto are_known = [&](const OptionNode* one, const OptionNode* two) {
+    return one && two && !one->text.empty() && !two->text.empty();
+  };
+  for (const char* key : {"source_language", "target_language"}) {
+    const OptionNode *const one = a.settings.find_path(key), *const two = b.settings.find_path(key);
+    require_that(!are_known(one, two) || one->text == two->text, fmt::format("their {} differs", key));
+  }
   require_that(list_at(a.settings, "directions") == list_at(b.settings, "directions"),
                "they are for other pairs of languages");
   require_that(!b.limits_length() || (a.limits_length() && a.max_positions <= b.max_positions),

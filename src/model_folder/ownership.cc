@@ -217,8 +217,9 @@ void require_new_or_glossaries(const std::string& folder) {
 }
 
 bool is_same_file(const std::string& path, const std::string& other) {
-  std::error_code ignored;
-  if (fs::exists(path, ignored) && fs::exists(other, ignored)) return fs::equivalent(path, other, ignored);
+  struct stat one, two;
+  if (::stat(path.c_str(), &one) == 0 && ::stat(other.c_str(), &two) == 0)
+    return one.st_dev == two.st_dev && one.st_ino == two.st_ino;
   return real_path(path) == real_path(other);
 }
 

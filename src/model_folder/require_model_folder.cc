@@ -39,17 +39,21 @@ bool is_config_of_training(const fs::path& path) {
   return has_top_level_key(path, {"train", "checkpoint", "schedule"});
 }
 
+bool looks_like_model(const fs::path& folder) {
+  const fs::path config = folder / "config.json";
+  return is_file(config) && is_file(folder / "model.safetensors") && !is_config_of_hugging_face(config);
+}
+
 /// The subfolders that look like models.
 std::vector<fs::path> models_in(const fs::path& folder) {
   std::vector<fs::path> models = folder_entries(folder);
-  std::erase_if(models, [](const fs::path& path) { return !looks_like_model_folder(path); });
+  std::erase_if(models, [](const fs::path& path) { return !looks_like_model(path); });
   return models;
 }
 
 [[noreturn]] void refuse_run(const std::string& path) {
   const fs::path model = fs::path(path) / "model";
-  if (looks_like_model_folder(model))
-    throw_input_error("{} is a training run; its model is {}", path, model.string());
+  if (looks_like_model(model)) throw_input_error("{} is a training run; its model is {}", path, model.string());
   const auto checkpoints = models_in(fs::path(path) / "checkpoints");
   require(!checkpoints.empty(), "{} is a training run that has neither a model nor a checkpoint yet", path);
   throw_input_error("{} is a training run that has not ended; its newest checkpoint is {}", path,
@@ -59,7 +63,7 @@ std::vector<fs::path> models_in(const fs::path& folder) {
 [[noreturn]] void refuse_file(const std::string& path) {
   const fs::path file(path);
   const std::string parent = file.has_parent_path() ? file.parent_path() : ".";
-  if (looks_like_model_folder(parent))
+  if (looks_like_model(parent))
     throw_input_error("{} is a file of a model; give the model folder, {}", path, parent);
   if (is_config_of_training(file))
     throw_input_error("{} is a training config; sixfold train {} --output RUN trains the model RUN/model", path,
@@ -125,11 +129,6 @@ bool has_top_level_key(const fs::path& path, std::initializer_list<const char*> 
 
 bool is_config_of_hugging_face(const fs::path& path) {
   return has_top_level_key(path, {"architectures", "model_type", "transformers_version"});
-}
-
-bool looks_like_model_folder(const fs::path& path) {
-  const fs::path config = path / "config.json";
-  return is_file(config) && is_file(path / "model.safetensors") && !is_config_of_hugging_face(config);
 }
 
 void require_model_folder(const std::string& path) {

@@ -25,9 +25,6 @@ class NotAModelFolder : public Error {
 /// folder of checkpoints, a file) and what to do. Throws `NotAModelFolder` if that is not known.
 void require_model_folder(const std::string& path);
 
-/// Whether the names of its files are those of a model folder. False if it can't be read.
-bool looks_like_model_folder(const std::filesystem::path& path);
-
 /// The entries of a folder, sorted by name. Empty if it can't be read.
 std::vector<std::filesystem::path> folder_entries(const std::filesystem::path& folder);
 

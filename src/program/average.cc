@@ -15,10 +15,11 @@ struct AverageSettings {
 };
 
 void run(const AverageSettings& settings) {
-  note_interrupts();  // the output folder is completed even after an interrupt
+  note_interrupts();  // an interrupt changes the exit status, and the output folder is completed
   average_models(settings.models, settings.output);
   const size_t count = settings.models.size();
   log_info("{}: average of {} model{}", settings.output, count, count == 1 ? "" : "s");
+  check_interrupt();
 }
 
 }  // namespace

@@ -17,15 +17,17 @@ struct InteropSettings {
 };
 
 void run_import(const InteropSettings& settings) {
-  note_interrupts();  // the output folder is completed even after an interrupt
+  note_interrupts();  // an interrupt changes the exit status, and the output folder is completed
   const std::string origin = import_model(settings.source, settings.output);
   log_info("{}: imported from {}", settings.output, origin);
+  check_interrupt();
 }
 
 void run_export(const InteropSettings& settings) {
-  note_interrupts();  // the output folder is completed even after an interrupt
+  note_interrupts();  // an interrupt changes the exit status, and the output folder is completed
   export_model(settings.source.path, settings.source.program, settings.output);
   log_info("{}: exported from {}", settings.output, settings.source.path);
+  check_interrupt();
 }
 
 /// The titles of the model families of a program for which `listed` is true: "MarianMTModel, GPT-2 or Llama".

@@ -28,10 +28,11 @@ struct QuantizeSettings {
 
 void run(const QuantizeSettings& settings) {
   load_model_folder(settings.model);
-  note_interrupts();  // the output folder is completed even after an interrupt
+  note_interrupts();  // an interrupt changes the exit status, and the output folder is completed
   quantize_model(settings.model, settings.output,
                  settings.precision == QuantizedType::int8 ? WeightType::int8 : WeightType::int4);
   log_info("{}: {} in {}", settings.output, settings.model, name_of_enum(settings.precision));
+  check_interrupt();
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "runtime/model_runtime.h"
 
 #include <algorithm>
+#include <future>
 #include <numeric>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/options.h"
@@ -33,17 +35,24 @@ int64_t fitting_batch_tokens(int64_t weight_bytes) {
 int64_t fitting_batch_tokens(int64_t weight_bytes, std::pair<int64_t, int64_t> bytes_per_token,
                              int hypotheses) {
   const auto [source, target] = bytes_per_token;
-  const int64_t bytes = std::max<int64_t>(source / hypotheses + target, 1);
+  const int64_t bytes = std::max<int64_t>(source / std::max(hypotheses, 1) + target, 1);
   return std::clamp(std::min(weight_bytes / 4 * 3, max_state_bytes) / bytes, least_fitting,
                     fitting_batch_tokens(weight_bytes));
 }
 
 ModelRuntime::ModelRuntime(const std::string& folder, const RuntimeOptions& options)
     : folder_(folder),
-      model_(load_packed_model(folder, make_backend(), options.weights)),
-      tokenizers_(load_bound_tokenizers(folder, model_->config())),
       engine_(
           threads_of(options), [this] { return workspace(); }, options.calling) {
+  // The tokenizers are read beside the weights, since either takes about as long as the other.
+  const auto read = [&] { return load_bound_tokenizers(folder, load_model_config(folder)); };
+  auto tokenizers = std::async(std::launch::deferred, read);
+  try {
+    if (engine_.threads() > 1) tokenizers = std::async(std::launch::async, read);
+  } catch (const std::system_error&) {  // no thread can be started
+  }
+  model_ = load_packed_model(folder, make_backend(), options.weights);
+  tokenizers_ = tokenizers.get();
   load_ensemble(options);
 }
 

@@ -24,6 +24,8 @@ Json model_json(const ServedModel& model) {
                            {"decoder_mixer", name_of_enum(config.decoder_mixer)},
                            {"positions", name_of_enum(config.positions)},
                            {"vocabulary", config.target_vocab}};
+  if (config.decoder_heads) entry["architecture"]["decoder_heads"] = config.decoder_heads;
+  if (config.decoder_d_ff) entry["architecture"]["decoder_d_ff"] = config.decoder_d_ff;
   if (model.ensemble_size > 1) entry["ensemble_size"] = model.ensemble_size;
   if (config.context_tokens > 0) entry["architecture"]["context_tokens"] = config.context_tokens;
   entry["generation"] = {{"beam_size", config.generation.beam_size},

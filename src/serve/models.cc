@@ -17,13 +17,18 @@ int64_t seconds_of(std::filesystem::file_time_type time) {
   return std::chrono::duration_cast<std::chrono::seconds>(since_1970).count();
 }
 
-/// Splits a text at each +, except within the name of a model folder: each part is the longest one that is such
-/// a folder, and otherwise ends at the next +.
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+/// Splits a text at each +, except within the name of a folder: each part is the longest one that exists, and
+/// otherwise ends at the next +.
 std::vector<std::string> folders_of(std::string text) {
   std::vector<std::string> folders;
   while (true) {
     size_t end = text.size();
-    while (end != std::string::npos && !looks_like_model_folder(text.substr(0, end)))
+    while (end != std::string::npos && !exists(text.substr(0, end)))
       end = end == 0 ? std::string::npos : text.rfind('+', end - 1);
     if (end == std::string::npos) end = std::min(text.find('+'), text.size());
     folders.push_back(text.substr(0, end));
@@ -43,8 +48,7 @@ ModelSpec::ModelSpec(const std::string& text) : folder(text) {
   }
   require(!folder.empty(), "'{}' has no folder; write en-de=FOLDER", text);
   std::vector<std::string> all = folders_of(folder);
-  if (all.size() == 1 || !looks_like_model_folder(all.front()))
-    return;  // the whole text is the name of a folder
+  if (all.size() == 1 || !exists(all.front())) return;  // the whole text is the name of a folder
   for (const std::string& one : all)
     require(!one.empty(), "'{}' has no folder behind a '+'; write en-de=FOLDER+FOLDER", text);
   folder = all.front();

@@ -53,28 +53,34 @@ struct Piece {
   LocatedToken token;
 };
 
+using Library = sentencepiece::SentencePieceProcessor;
+
+std::shared_ptr<const Library> load_library(std::string_view plain_model, const std::string& origin) {
+  auto library = std::make_shared<Library>();
+  std::string reason;
+  try {
+    reason = library->LoadFromSerializedProto(plain_model).ToString();
+  } catch (const std::exception& error) {  // thrown by the library's trie builder
+    reason = error.what();
+  }
+  require(reason == "OK", "{}: SentencePiece can't load the model: {}", origin, reason);
+  return library;
+}
+
 /// The library's processor of a model, for texts of one side.
 class Processor {
  public:
-  Processor(const std::string& model, const std::string& origin, TextSide side)
-      : side_(is_imported(model) ? TextSide::exact : side) {
-    std::string reason;
-    try {
-      reason = library_.LoadFromSerializedProto(plain_model(model, side)).ToString();
-    } catch (const std::exception& error) {  // thrown by the library's trie builder
-      reason = error.what();
-    }
-    require(reason == "OK", "{}: SentencePiece can't load the model: {}", origin, reason);
-  }
+  Processor(const std::string& model, TextSide side, std::shared_ptr<const Library> library)
+      : side_(is_imported(model) ? TextSide::exact : side), library_(std::move(library)) {}
 
-  const sentencepiece::SentencePieceProcessor& library() const { return library_; }
+  const Library& library() const { return *library_; }
 
   /// Encodes as numbers or as texts of pieces.
   template <class Result>
   std::vector<Result> encode(std::string_view text) const {
     std::vector<Result> result;
-    check(side_ == TextSide::exact ? library_.Encode(text, &result)
-                                   : library_.Encode(read_text(text, side_), &result));
+    check(side_ == TextSide::exact ? library_->Encode(text, &result)
+                                   : library_->Encode(read_text(text, side_), &result));
     return result;
   }
 
@@ -83,13 +89,13 @@ class Processor {
   std::vector<Piece> locate(std::string_view text) const {
     const NormalizedText read = locate_text(text, side_);
     sentencepiece::ImmutableSentencePieceText located;
-    check(library_.Encode(read.text, located.mutable_proto()));
+    check(library_->Encode(read.text, located.mutable_proto()));
     std::vector<Piece> pieces;
     for (const auto& piece : located.pieces())
       pieces.push_back({piece.piece(), {static_cast<int32_t>(piece.id()), piece.begin(), piece.end()}});
     for (size_t i = pieces.size(); i-- > 1;) {
       LocatedToken &before = pieces[i - 1].token, &token = pieces[i].token;
-      if (before.begin == before.end && library_.IsByte(before.id) && library_.IsByte(token.id))
+      if (before.begin == before.end && library_->IsByte(before.id) && library_->IsByte(token.id))
         before.begin = token.begin, before.end = token.end;
     }
     for (Piece& piece : pieces) {
@@ -106,15 +112,15 @@ class Processor {
   }
 
   TextSide side_;
-  sentencepiece::SentencePieceProcessor library_;
+  std::shared_ptr<const Library> library_;
 };
 
 class SentencePieceTokenizer : public Tokenizer {
  public:
-  SentencePieceTokenizer(std::string model, const std::string& origin, TextSide side)
+  SentencePieceTokenizer(std::string model, const std::string& origin, Processor processor)
       : model_(std::move(model)),
         whole_texts_(has_field(model_, whole_texts_field)),
-        processor_(model_, origin, side) {
+        processor_(std::move(processor)) {
     unk_ = processor_.library().unk_id();
     bos_ = processor_.library().bos_id();
     eos_ = processor_.library().eos_id();
@@ -177,11 +183,11 @@ std::vector<std::string> added_texts(std::string_view model, uint64_t number) {
 class RenumberedTokenizer : public Tokenizer {
  public:
   RenumberedTokenizer(std::string model, std::vector<std::string> vocabulary, const std::string& origin,
-                      TextSide side)
+                      TextSide side, Processor processor)
       : model_(std::move(model)),
         vocabulary_(std::move(vocabulary)),
         drops_unknown_(side != TextSide::source),
-        processor_(model_, origin, side) {
+        processor_(std::move(processor)) {
     for (size_t i = 0; i < vocabulary_.size(); ++i)
       require(ids_.emplace(vocabulary_[i], static_cast<int32_t>(i)).second,
               "{}: the vocabulary has '{}' twice; remove one", origin, vocabulary_[i]);
@@ -267,12 +273,30 @@ class RenumberedTokenizer : public Tokenizer {
 
 }  // namespace
 
-std::shared_ptr<const Tokenizer> load_sentence_piece(std::string model, const std::string& origin,
-                                                     TextSide side) {
+std::vector<std::shared_ptr<const Tokenizer>> load_sentence_piece(const std::string& model,
+                                                                  const std::string& origin,
+                                                                  std::span<const TextSide> sides) {
   check_sentence_piece_model(model, origin);
-  std::vector<std::string> vocabulary = added_texts(model, vocabulary_field);
-  if (vocabulary.empty()) return std::make_shared<SentencePieceTokenizer>(std::move(model), origin, side);
-  return std::make_shared<RenumberedTokenizer>(std::move(model), std::move(vocabulary), origin, side);
+  const std::vector<std::string> vocabulary = added_texts(model, vocabulary_field);
+  std::vector<std::shared_ptr<const Tokenizer>> tokenizers;
+  std::string plain;
+  std::shared_ptr<const Library> library;
+  for (const TextSide side : sides) {
+    if (std::string own = plain_model(model, side); !library || own != plain)
+      library = load_library(plain = std::move(own), origin);
+    Processor processor(model, side, library);
+    if (vocabulary.empty())
+      tokenizers.push_back(std::make_shared<SentencePieceTokenizer>(model, origin, std::move(processor)));
+    else
+      tokenizers.push_back(
+          std::make_shared<RenumberedTokenizer>(model, vocabulary, origin, side, std::move(processor)));
+  }
+  return tokenizers;
+}
+
+std::shared_ptr<const Tokenizer> load_sentence_piece(const std::string& model, const std::string& origin,
+                                                     TextSide side) {
+  return load_sentence_piece(model, origin, {&side, 1}).front();
 }
 
 std::string without_space_marks(std::string_view text) {

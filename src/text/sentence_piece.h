@@ -13,8 +13,13 @@ namespace sixfold {
 /// through `read_text` first, unless the model is marked as that of another program (`add_vocabulary`,
 /// `mark_whole_texts`, `mark_imported`): then its own normalizer_spec alone decides, whatever the side. Throws
 /// an input error if the model is incomplete, malformed (`check_sentence_piece_model`), or has no end token.
-std::shared_ptr<const Tokenizer> load_sentence_piece(std::string model, const std::string& origin,
+std::shared_ptr<const Tokenizer> load_sentence_piece(const std::string& model, const std::string& origin,
                                                      TextSide side);
+/// The same for texts of several sides. Tokenizers that segment alike share what SentencePiece makes of the
+/// model, which takes most of the time and of the memory.
+std::vector<std::shared_ptr<const Tokenizer>> load_sentence_piece(const std::string& model,
+                                                                  const std::string& origin,
+                                                                  std::span<const TextSide> sides);
 
 /// The bytes of a model that segments text as `model` does but takes its ids from `vocabulary` (the piece of
 /// each id), as Marian and Hugging Face use SentencePiece. Pieces that are not in the vocabulary become its

@@ -65,8 +65,12 @@ std::shared_ptr<const Tokenizer> load(TokenizerKind kind, const std::string& byt
 // Sources and targets are read differently, so one SentencePiece file makes two tokenizers.
 Tokenizers load_joint(TokenizerKind kind, const std::string& bytes, const std::string& origin,
                       TextSide target) {
-  const TextSide source = target == TextSide::exact ? target : TextSide::source;
-  return {load(kind, bytes, origin, source), load(kind, bytes, origin, target), true};
+  const TextSide sides[] = {target == TextSide::exact ? target : TextSide::source, target};
+  if (kind == TokenizerKind::sentencepiece) {
+    const auto both = load_sentence_piece(bytes, origin, sides);
+    return {both[0], both[1], true};
+  }
+  return {load(kind, bytes, origin, sides[0]), load(kind, bytes, origin, sides[1]), true};
 }
 
 Tokenizers load_separate(TokenizerKind source_kind, const std::string& source, TokenizerKind target_kind,

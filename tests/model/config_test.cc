@@ -112,6 +112,10 @@ TEST(ModelConfig, ValidationNamesTheKey) {
   };
   EXPECT_EQ(message([](auto& c) { c.heads = 3; }),
             "d_model 128 is not divisible by 3 heads; choose another number of heads, or set d_k and d_v");
+  EXPECT_EQ(
+      message([](auto& c) { c.decoder_heads = 3; }),
+      "decoder_heads is 3: d_model 128 is not divisible by 3 heads; choose another number of heads, or set "
+      "d_k and d_v");
   EXPECT_EQ(message([](auto& c) { c.heads = 0; }), "heads: expected a whole number from 1 to 1024, found '0'");
   EXPECT_EQ(message([](auto& c) { c.d_ff = -1; }),
             "d_ff: expected a whole number from 1 to 1048576, found '-1'");

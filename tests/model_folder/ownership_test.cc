@@ -26,6 +26,8 @@ TEST(Ownership, KnowsTheSameFileByOtherNames) {
   EXPECT_TRUE(is_same_file(missing, folder / "sub/../missing"));
   EXPECT_TRUE(is_same_file(missing, folder / "dangling"));
   EXPECT_FALSE(is_same_file(file, other));
+  EXPECT_TRUE(is_same_file("/dev/null", "/dev/../dev/null")) << "a device";
+  EXPECT_FALSE(is_same_file("/dev/null", "/dev/zero"));
   EXPECT_FALSE(is_same_file(file, missing));
   EXPECT_FALSE(is_same_file(file, ""));
 }

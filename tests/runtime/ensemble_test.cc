@@ -208,6 +208,29 @@ TEST(Ensemble, TinyProbabilitiesCount) {
   }
 }
 
+TEST(Ensemble, ModelsReadTheSameTexts) {
+  const RandomModel model(vocab, 1);
+  const auto check = [&](const std::string& of_first, const std::string& of_other) {
+    ModelConfig first = model.config(), other = model.config();
+    first.settings = parse_yaml_options(of_first, "a"), other.settings = parse_yaml_options(of_other, "b");
+    require_compatible_ensemble({first, "a"}, {other, "b"});
+  };
+  const auto difference = [&](const std::string& of_first, const std::string& of_other) {
+    return error_message([&] { check(of_first, of_other); });
+  };
+  EXPECT_NO_THROW(check("{source_language: en}", "{target_language: de}")) << "not known";
+  EXPECT_NE(difference("{source_language: en}", "{source_language: de}").find("source_language"),
+            std::string::npos);
+  for (const char* tokens : {"source_start", "source_end", "target_start"})
+    EXPECT_NE(difference("{}", fmt::format("{{{}: [5, 0]}}", tokens)).find(tokens), std::string::npos);
+  ModelConfig forced = model.config();
+  forced.generation.forced_first_token = 7;
+  EXPECT_NE(error_message([&] {
+              require_compatible_ensemble({model.config(), "a"}, {forced, "b"});
+            }).find("forced_first_token"),
+            std::string::npos);
+}
+
 TEST(Ensemble, WeightsThatAreDamagedAreSaid) {
   const RandomModel one(vocab, 1), two(vocab, 2);
   std::vector<float> bias(vocab, std::nanf(""));

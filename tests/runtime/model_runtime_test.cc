@@ -18,6 +18,7 @@ TEST(BatchTokens, OfASearchKeepLittleBesideTheWeights) {
   const std::pair<int64_t, int64_t> small{24'576, 24'576}, large{98'304, 98'304};
   EXPECT_EQ(fitting_batch_tokens(60 * megabyte, small, 1), 915);
   EXPECT_EQ(fitting_batch_tokens(60 * megabyte, small, 4), 1464);
+  EXPECT_EQ(fitting_batch_tokens(60 * megabyte, small, 0), 915) << "0 hypotheses are refused later";
   EXPECT_EQ(fitting_batch_tokens(240 * megabyte, small, 1), 2034);
   EXPECT_EQ(fitting_batch_tokens(615 * megabyte, large, 1), 512);
   EXPECT_EQ(fitting_batch_tokens(615 * megabyte, large, 4), 813);

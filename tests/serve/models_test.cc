@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "error_message.h"
 #include "serve/api/detect.h"
@@ -90,6 +91,8 @@ TEST_F(ModelsTest, AreEnsembles) {
   EXPECT_NE(message("en-de=c++/model").find("c++/model: there is no"), std::string::npos);
   EXPECT_NE(message(en_de_ + "+" + second).find("write, for example, en-de=" + en_de_ + "+" + second),
             std::string::npos);
+  std::filesystem::create_directories(folder_ / "a+run/model");
+  EXPECT_NE(message("en-de=" + en_de_ + "+" + (folder_ / "a+run")).find(folder_ / "a+run"), std::string::npos);
   const std::string longest(150, 'x');
   EXPECT_NE(message("en-de=" + longest + "+" + longest).find("there is no"), std::string::npos);
   EXPECT_NE(message("en-de=" + en_de_ + "+" + (folder_ / "none")).find("none"), std::string::npos);

@@ -57,7 +57,7 @@ StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, 
     std::string model = read_regular_file(sentence_piece);
     model = splits_by_lines(all) ? mark_imported(std::move(model), sentence_piece)
                                  : mark_whole_texts(std::move(model), sentence_piece);
-    result.tokenizer = load_sentence_piece(std::move(model), sentence_piece, TextSide::exact);
+    result.tokenizer = load_sentence_piece(model, sentence_piece, TextSide::exact);
     require(result.tokenizer->vocab_size() == rows, "{}: has {} tokens, but the model has {}",
             sentence_piece.string(), result.tokenizer->vocab_size(), rows);
   } else {

@@ -148,6 +148,15 @@ Architecture Architecture::of_decoder() const {
   return a;
 }
 
+static void validate_decoder_heads(const Architecture& a) {
+  try {
+    validate_heads(a.of_decoder());
+    if (a.positions == Positions::rotary) validate_rotation(a.of_decoder());
+  } catch (const Error& error) {
+    throw_input_error("decoder_heads is {}: {}", a.decoder_heads, error.what());
+  }
+}
+
 void validate(const Architecture& a) {
   check_ranges(a);
   require(a.has_encoder() || a.has_decoder(),
@@ -156,10 +165,9 @@ void validate(const Architecture& a) {
   require(a.decoder_heads == 0 || !one_stack, "decoder_heads: the model has one stack only; set heads");
   require(a.decoder_d_ff == 0 || !one_stack, "decoder_d_ff: the model has one stack only; set d_ff");
   validate_heads(a);
-  validate_heads(a.of_decoder());
   validate_mixers(a);
   validate_positions(a);
-  if (a.positions == Positions::rotary && a.has_decoder()) validate_rotation(a.of_decoder());
+  if (a.decoder_heads) validate_decoder_heads(a);
   validate_options(a);
   const auto check = [](std::string_view key, const std::vector<ProcessStep>& steps, bool may_add) {
     for (const ProcessStep step : {ProcessStep::dropout, ProcessStep::add, ProcessStep::norm})

@@ -18,8 +18,9 @@ function show(sentence) {
 }
 
 const counted = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
+const ofDecoder = (size) => (size ? ` (decoder: ${size})` : "");
 const sizes = ({architecture: a}) => [a.encoder_layers && counted(a.encoder_layers, "encoder layer"), counted(a.decoder_layers, "decoder layer"),
-  counted(a.heads, "head"), `d_model ${a.d_model}`, `d_ff ${a.d_ff}`, `vocabulary of ${counted(a.vocabulary, "token")}`]
+  counted(a.heads, "head") + ofDecoder(a.decoder_heads), `d_model ${a.d_model}`, `d_ff ${a.d_ff}${ofDecoder(a.decoder_d_ff)}`, `vocabulary of ${counted(a.vocabulary, "token")}`]
   .filter((part) => part).join(", ");
 
 // Links to the panels of the model. On a narrow screen only the first panel and the one in the address are open, because

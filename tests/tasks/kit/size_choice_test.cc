@@ -100,6 +100,26 @@ TEST_F(SizeChoiceTest, ResumesWithWhatWasChosen) {
       << "another kind has no such setting";
 }
 
+/// What a row has may not suit what a config gives; then it is left out.
+TEST_F(SizeChoiceTest, SuitsOtherNetworks) {
+  const TaskEntry& translation = builtin_tasks().front();
+  for (const char* given :
+       {"model.decoder_mixer=bahdanau", "model.attention_score=additive", "model.d_k=33 model.d_v=32",
+        "model.encoder_mixer=gru model.decoder_mixer=gru",
+        "model.encoder_mixer=convolution model.decoder_mixer=ssru", "model.positions=learned"})
+    for (const char* minutes : {"1", "30", "1000"}) {
+      OptionNode root = parse_yaml_options("{}", "c.yaml");
+      const std::string large = folder_ / "large";
+      std::istringstream assignments{
+          fmt::format("data.train=[{},{}] train.minutes={} {}", large, large, minutes, given)};
+      for (std::string assignment; assignments >> assignment;) set_option(root, assignment);
+      const Chosen chosen = choose_sizes(root, translation.sizes(), "");
+      EXPECT_FALSE(chosen.empty());
+      for (const std::string& assignment : chosen) set_option(root, assignment);
+      EXPECT_NO_THROW(task_config_of(root, "config")) << given << ", " << minutes << " minutes";
+    }
+}
+
 /// Decays and rates that suit Adam are not for another optimizer.
 TEST(SizeTables, LeaveAGivenOptimizerAlone) {
   int seen = 0;
