@@ -19,10 +19,10 @@ constexpr size_t large = size_t{1} << 20;  // bytes of a block whose pages are g
 /// Gives the whole pages of a block back to the system. The allocator of the C library keeps those of freed
 /// blocks, which no later block may fit into where tables grow.
 void give_back_pages(void* data, size_t bytes) {
-  static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto address = reinterpret_cast<uintptr_t>(data);
-  const uintptr_t begin = (address + page - 1) / page * page, end = (address + bytes) / page * page;
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t before = (page - reinterpret_cast<uintptr_t>(data) % page) % page;  // bytes of the first page
+  if (bytes > before)
+    ::madvise(static_cast<std::byte*>(data) + before, (bytes - before) / page * page, MADV_DONTNEED);
 }
 
 }  // namespace
