@@ -66,7 +66,8 @@ struct View {
             count,
             cols,
             stride,
-            scales ? scales.subspan(begin * (scales.size / rows), count * (scales.size / rows)) : scales};
+            rows > 0 && scales ? scales.subspan(begin * (scales.size / rows), count * (scales.size / rows))
+                               : scales};
   }
 };
 
