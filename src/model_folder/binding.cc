@@ -51,6 +51,11 @@ Tokenizers load_text_tokenizers(const std::string& folder) {
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config) {
   if (!config.has_tokens() || (!config.has_tokenizer() && !has_tokenizer_file(folder))) return {};
   Tokenizers tokenizers = load_tokenizers(folder, target_side_of(config));
+  require_bound(tokenizers, folder, config);
+  return tokenizers;
+}
+
+void require_bound(const Tokenizers& tokenizers, const std::string& folder, const ModelConfig& config) {
   const auto check = [&](const char* side, const Tokenizer& tokenizer, const std::string& bound, int vocab) {
     require(bound == tokenizer.hash() && vocab == tokenizer.vocab_size(),
             "{}: the {} tokenizer is not the one the model was trained with (its hash is {}, config.json has "
@@ -60,7 +65,6 @@ Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& c
   if (config.source_is_tokens())
     check("source", *tokenizers.source, config.source_tokenizer_hash, config.source_vocab);
   check("target", *tokenizers.target, config.target_tokenizer_hash, config.target_vocab);
-  return tokenizers;
 }
 
 }  // namespace sixfold

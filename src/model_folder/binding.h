@@ -27,4 +27,8 @@ Tokenizers load_text_tokenizers(const std::string& folder);
 /// images. Throws an input error if their hashes or vocabulary sizes differ from those in the config.
 Tokenizers load_bound_tokenizers(const std::string& folder, const ModelConfig& config);
 
+/// Throws an input error if the hashes or vocabulary sizes of the folder's tokenizers differ from those in the
+/// config.
+void require_bound(const Tokenizers& tokenizers, const std::string& folder, const ModelConfig& config);
+
 }  // namespace sixfold

@@ -53,6 +53,8 @@ ModelRuntime::ModelRuntime(const std::string& folder, const RuntimeOptions& opti
   }
   model_ = load_packed_model(folder, make_backend(), options.weights);
   tokenizers_ = tokenizers.get();
+  // Another model may have replaced the folder in between, whose config they were checked with.
+  if (tokenizers_.target) require_bound(tokenizers_, folder, config());
   load_ensemble(options);
 }
 

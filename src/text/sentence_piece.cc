@@ -73,7 +73,7 @@ class Processor {
   Processor(const std::string& model, TextSide side, std::shared_ptr<const Library> library)
       : side_(is_imported(model) ? TextSide::exact : side), library_(std::move(library)) {}
 
-  const Library& library() const { return *library_; }
+  const Library& sentence_piece() const { return *library_; }
 
   /// Encodes as numbers or as texts of pieces.
   template <class Result>
@@ -121,9 +121,9 @@ class SentencePieceTokenizer : public Tokenizer {
       : model_(std::move(model)),
         whole_texts_(has_field(model_, whole_texts_field)),
         processor_(std::move(processor)) {
-    unk_ = processor_.library().unk_id();
-    bos_ = processor_.library().bos_id();
-    eos_ = processor_.library().eos_id();
+    unk_ = processor_.sentence_piece().unk_id();
+    bos_ = processor_.sentence_piece().bos_id();
+    eos_ = processor_.sentence_piece().eos_id();
     require(eos_ >= 0, "{}: the SentencePiece model has no end token; train it with --eos_id", origin);
     if (!whole_texts_) find_line_end();
   }
@@ -137,10 +137,10 @@ class SentencePieceTokenizer : public Tokenizer {
   std::string decode_tokens(std::span<const int32_t> ids, const std::string* unknown) const override {
     std::string text;
     if (!unknown) {
-      check(processor_.library().Decode(std::vector<int>(ids.begin(), ids.end()), &text));
+      check(processor_.sentence_piece().Decode(std::vector<int>(ids.begin(), ids.end()), &text));
       return text;
     }
-    const auto& library = processor_.library();
+    const auto& library = processor_.sentence_piece();
     const std::string word = unknown_piece(*unknown, library.PieceToId(word_mark) != unk_);
     std::vector<std::string> pieces;
     for (const int32_t id : ids) pieces.push_back(id == unk_ ? word : token_text(id));
@@ -154,12 +154,12 @@ class SentencePieceTokenizer : public Tokenizer {
     return tokens;
   }
 
-  int vocab_size() const override { return processor_.library().GetPieceSize(); }
+  int vocab_size() const override { return processor_.sentence_piece().GetPieceSize(); }
 
   std::string token_text(int32_t id) const override {
     require(id >= 0 && id < vocab_size(), "id {} is outside the vocabulary, which has {} tokens", id,
             vocab_size());
-    return processor_.library().IdToPiece(id);
+    return processor_.sentence_piece().IdToPiece(id);
   }
 
   TokenizerKind kind() const override { return TokenizerKind::sentencepiece; }
@@ -226,7 +226,7 @@ class RenumberedTokenizer : public Tokenizer {
       else if (!is_control(id) && !(drops_unknown_ && id == unk_))
         pieces.push_back(token_text(id));
     std::string text;
-    check(processor_.library().Decode(pieces, &text));
+    check(processor_.sentence_piece().Decode(pieces, &text));
     // SentencePiece leaves its space signs in pieces that it does not know (those of the other side's model).
     return std::string(trim_spaces(without_space_marks(text)));
   }
