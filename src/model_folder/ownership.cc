@@ -140,12 +140,16 @@ bool has_mark(const std::string& folder, std::string_view name, std::string_view
   return std::distance(fs::directory_iterator(folder, failure), fs::directory_iterator()) == 1;
 }
 
+bool is_same(const struct stat& one, const struct stat& two) {
+  return one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
 /// Whether a path is the file or pipe that is open as this descriptor. Devices may be both at once.
 bool is_open_as(const std::string& path, int descriptor) {
   struct stat open {
   }, named{};
   return ::fstat(descriptor, &open) == 0 && ::stat(path.c_str(), &named) == 0 && !S_ISCHR(open.st_mode) &&
-         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+         is_same(open, named);
 }
 
 }  // namespace
@@ -218,8 +222,7 @@ void require_new_or_glossaries(const std::string& folder) {
 
 bool is_same_file(const std::string& path, const std::string& other) {
   struct stat one, two;
-  if (::stat(path.c_str(), &one) == 0 && ::stat(other.c_str(), &two) == 0)
-    return one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+  if (::stat(path.c_str(), &one) == 0 && ::stat(other.c_str(), &two) == 0) return is_same(one, two);
   return real_path(path) == real_path(other);
 }
 

@@ -85,10 +85,15 @@ const Tokenizer* ModelRuntime::required(const std::shared_ptr<const Tokenizer>& 
   return tokenizer.get();
 }
 
+std::vector<const Transformer*> ModelRuntime::models() const {
+  return is_ensemble() ? ensemble_.models : std::vector<const Transformer*>{model_.get()};
+}
+
 int64_t ModelRuntime::weight_bytes() const {
   int64_t bytes = 0;
-  for (const Parameter& parameter : model_->parameters())
-    bytes += static_cast<int64_t>(parameter.tensor.bytes());
+  for (const Transformer* one : models())
+    for (const Parameter& parameter : one->parameters())
+      bytes += static_cast<int64_t>(parameter.tensor.bytes());
   return bytes;
 }
 
@@ -96,7 +101,12 @@ int64_t ModelRuntime::batch_tokens(int64_t requested, int hypotheses) const {
   require(requested >= 0, "batch_tokens is {}; it must be at least 1, or 0 for a number that fits the model",
           requested);
   if (requested > 0) return std::min(requested, max_batch_tokens);
-  return fitting_batch_tokens(weight_bytes(), DecodingState::bytes_per_token(*model_), hypotheses);
+  std::pair<int64_t, int64_t> per_token;
+  for (const Transformer* one : models()) {
+    const auto [source, target] = DecodingState::bytes_per_token(*one);
+    per_token.first += source, per_token.second += target;
+  }
+  return fitting_batch_tokens(weight_bytes(), per_token, hypotheses);
 }
 
 int ModelRuntime::decoder_layer(int layer) const {

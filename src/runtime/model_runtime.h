@@ -70,6 +70,8 @@ class ModelRuntime {
   DecodeWorkspace workspace() const {
     return {model(), model().backend()->sibling(), is_ensemble() ? &ensemble_ : nullptr};
   }
+  /// The models that searches use: one, or all of an ensemble.
+  std::vector<const Transformer*> models() const;
   int64_t weight_bytes() const;
   void load_ensemble(const RuntimeOptions& options);
 

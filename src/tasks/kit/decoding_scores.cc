@@ -16,7 +16,7 @@ int64_t cache_bytes(const ModelConfig& config, int64_t rows) {
   int64_t capacity = RowStore::min_rows;
   while (capacity < rows) capacity *= 2;
   const Architecture a = config.of_decoder();
-  const int64_t row = int64_t{a.heads} * (a.key_width() + a.value_width()) * int64_t{sizeof(float)};
+  const int64_t row = int64_t{a.key_value_heads()} * (a.key_width() + a.value_width()) * int64_t{sizeof(float)};
   return row * (capacity * a.decoder_layers + capacity / 2);
 }
 
