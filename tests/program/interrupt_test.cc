@@ -1,5 +1,7 @@
 #include "program/kit/interrupt.h"
 
+#include <filesystem>
+
 #include "base/file.h"
 #include "program/shell.h"
 #include "program/small_answerer.h"
@@ -48,6 +50,22 @@ TEST(Interrupt, EndsCommandsThatWaitForAPipe) {
   EXPECT_EQ(statuses("tokenize " + translator), "143 143");
   EXPECT_EQ(statuses("translate " + translator + " --input " + text, "--prefixes"), "143 143");
   EXPECT_EQ(folder.entries(), models) << "nothing is left behind";
+}
+
+/// A signal that comes with the first write: the folder is completed, and the status tells of the signal.
+TEST(Interrupt, LetsFoldersBeCompleted) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "model", output = folder / "new";
+  write_small_model(model, 3);
+  for (const std::string& command : {"quantize " + model, "average " + model + " " + model}) {
+    const Outcome outcome = shell("LD_PRELOAD=" SIXFOLD_FAULTS
+                                  " SIXFOLD_FAULT_PATH=/new SIXFOLD_FAULT_AT=1 "
+                                  "SIXFOLD_FAULT_SIGNAL=2 " SIXFOLD_BINARY " " +
+                                  command + " --output " + output);
+    EXPECT_EQ(outcome.status, 130) << command << ": " << outcome.text;
+    EXPECT_EQ(shell("echo a b | " SIXFOLD_BINARY " translate " + output).status, 0) << command;
+    std::filesystem::remove_all(output);
+  }
 }
 
 /// Also while bytes come, but no end of the line.

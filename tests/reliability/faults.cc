@@ -3,10 +3,12 @@
 //   SIXFOLD_FAULT_PATH   only files whose path holds this
 //   SIXFOLD_FAULT_AT     the number, from 1, of the first call that fails
 //   SIXFOLD_FAULT_ERRNO  with which error
+//   SIXFOLD_FAULT_SIGNAL the number of a signal that comes with that call, which then does not fail
 //   SIXFOLD_FAULT_ONCE   set: only that one fails; else all that follow do too
 //   SIXFOLD_FAULT_COUNT  a file that is told, in the end, how many calls there were
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +39,9 @@ bool fails(const char* path) {
   static const long at = number("SIXFOLD_FAULT_AT", -1), error = number("SIXFOLD_FAULT_ERRNO", ENOSPC);
   static const bool once = getenv("SIXFOLD_FAULT_ONCE");
   const long call = ++calls;
-  if (at < 0 || call < at || (once && call > at)) return false;
+  static const long signal = number("SIXFOLD_FAULT_SIGNAL", 0);
+  if (signal > 0 && call == at) raise(static_cast<int>(signal));
+  if (signal > 0 || at < 0 || call < at || (once && call > at)) return false;
   errno = static_cast<int>(error);
   return true;
 }
