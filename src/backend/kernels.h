@@ -164,7 +164,7 @@ struct ActivateGradient {
   void operands(auto&& visit) { visit("grad_x", grad_x), visit("grad_out", grad_out), visit("x", x); }
 };
 
-/// out[rows[r]] = x[r].
+/// out[rows[r]] = x[r]. If out is bf16 and x is fp32, elements are rounded to the nearest, ties to even.
 struct CopyRows {
   static constexpr const char* name = "copy_rows";
   View out;
@@ -312,9 +312,11 @@ struct Attention {
   /// The bits of a query without a window do not depend on the other queries of its span, if these are at most
   /// this many in all, and likewise if they are more.
   static constexpr int few_queries = 8;
-  View query, key, value;  ///< [queries, heads * d_k], [keys, kv_heads * d_k], [keys, kv_heads * d_v]
-  View out;                ///< [queries, heads * d_v]
-  View logsumexp;          ///< [queries, heads] or empty: log of the sum of exp(score - largest score)
+  /// [queries, heads * d_k], [keys, kv_heads * d_k], [keys, kv_heads * d_v]; key and value may both be bf16 if
+  /// no gradient is needed.
+  View query, key, value;
+  View out;        ///< [queries, heads * d_v]
+  View logsumexp;  ///< [queries, heads] or empty: log of the sum of exp(score - largest score)
   std::span<const AttentionSpan> spans;          ///< in host memory, for the size of a launch
   DeviceSpan<const AttentionSpan> device_spans;  ///< the same spans in the backend's memory, for the kernel
   DeviceSpan<const int32_t> key_rows;            ///< the row of each key place; empty: the identity
@@ -379,10 +381,11 @@ class KernelCall {
                const kernel::ResidualNorm*, const kernel::ResidualNormGradient*, const kernel::BatchNorm*,
                const kernel::BatchNormGradient*, const kernel::Attention*, const kernel::AttentionGradient*,
                const kernel::CrossEntropy*, const kernel::RDrop*, const kernel::Distillation*,
-               const kernel::LinkLoss*, const kernel::LogProbability*, const kernel::TopK*, const kernel::Adam*,
-               const kernel::Sgd*, const kernel::Adafactor*, const kernel::Sum*, const kernel::BlockSquares*,
-               const kernel::RecurrentStep*, const kernel::RecurrentStepGradient*, const kernel::LastRows*,
-               const kernel::Gate*, const kernel::GateGradient*, const kernel::Unfold*, const kernel::Fold*,
+               const kernel::LinkLoss*, const kernel::ListedLogits*, const kernel::LogProbability*,
+               const kernel::TopK*, const kernel::Adam*, const kernel::Sgd*, const kernel::Adafactor*,
+               const kernel::Sum*, const kernel::BlockSquares*, const kernel::RecurrentStep*,
+               const kernel::RecurrentStepGradient*, const kernel::LastRows*, const kernel::Gate*,
+               const kernel::GateGradient*, const kernel::Unfold*, const kernel::Fold*,
                const kernel::Depthwise*, const kernel::DepthwiseWeightGradient*,
                const kernel::LinearRecurrence*, const kernel::LinearRecurrenceGradient*>
       kernel_;

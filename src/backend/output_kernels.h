@@ -1,4 +1,5 @@
 #pragma once
+#include "backend/sequence_kernels.h"
 #include "backend/view.h"
 
 // The kernels over logits: the loss, probabilities, and the most probable tokens. See kernels.h.
@@ -74,6 +75,24 @@ struct LinkLoss {
   void operands(auto&& visit) {
     visit("weights", weights), visit("target_weights", target_weights);
     visit("losses", losses), visit("gradient", gradient);
+  }
+};
+
+/// Logits of listed tokens alone, of a weight of 8 bits. Row r of x, [., d], of a span of queries has element
+/// out[r][j] for the span's key place j: the logit of token ids[key place]. The elements are those that a
+/// Matmul with the packed weight [vocab, d] computes. Those of `out`, [., longest list], behind a list are not
+/// written.
+struct ListedLogits {
+  static constexpr const char* name = "listed_logits";
+  View out, x;
+  View weight, bias;                             ///< int8; [1, vocab], or empty
+  std::span<const AttentionSpan> spans;          ///< in host memory, for the size of a launch
+  DeviceSpan<const AttentionSpan> device_spans;  ///< the same spans in the backend's memory, for the kernel
+  DeviceSpan<const int32_t> ids;
+
+  void operands(auto&& visit) {
+    visit("out", out), visit("x", x), visit("weight", weight), visit("bias", bias);
+    visit("device_spans", device_spans), visit("ids", ids);
   }
 };
 

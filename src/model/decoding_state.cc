@@ -7,22 +7,22 @@
 namespace sixfold {
 namespace {
 
-using Widths = std::vector<std::vector<int64_t>>;
-
-/// The widths of the keys and values of the encoder's output in each layer of the decoder.
-Widths memory_widths(const ModelConfig& config) {
-  if (!config.has_encoder()) return {};
-  const Architecture a = config.of_decoder();
-  return Widths(static_cast<size_t>(a.decoder_layers),
-                {int64_t{a.key_value_heads()} * a.key_width(), int64_t{a.key_value_heads()} * a.value_width()});
+/// The rows of the keys and values of the encoder's output in each layer of the decoder.
+std::vector<RowShape> source_shapes(const Transformer& model) {
+  if (!model.config().has_encoder()) return {};
+  const Architecture a = model.config().of_decoder();
+  const int64_t heads = a.key_value_heads();
+  return std::vector<RowShape>(static_cast<size_t>(a.decoder_layers),
+                               {{heads * a.key_width(), heads * a.value_width()}, model.key_value_dtype()});
 }
 
-/// The widths of the layers that retain this many tokens; empty for the others.
-Widths widths_of(const std::vector<StateShape>& layers, int retain) {
-  Widths widths;
-  for (const StateShape& layer : layers)
-    widths.push_back(layer.retain == retain ? layer.widths : std::vector<int64_t>());
-  return widths;
+/// The rows of the layers that retain this many tokens; without parts for the others.
+std::vector<RowShape> target_shapes(const Transformer& model, int retain) {
+  std::vector<RowShape> shapes;
+  for (const StateShape& layer : model.decoder_state())
+    shapes.push_back({layer.retain == retain ? layer.widths : std::vector<int64_t>(),
+                      layer.keys_and_values ? model.key_value_dtype() : model.dtype()});
+  return shapes;
 }
 
 /// Returns the index of the first extension after `begin` that belongs to another request.
@@ -137,15 +137,14 @@ void DecodingState::Step::trim() {
 }
 
 DecodingState::DecodingState(const Transformer& model, std::shared_ptr<Backend> backend)
-    : model_(model), source_(memory_widths(model.config()), backend, model.dtype()) {
+    : model_(model), source_(source_shapes(model), backend) {
   require(model.config().has_decoder(), "decoding: the model has no decoder (decoder_layers is 0)");
-  const std::vector<StateShape> layers = model.decoder_state();
-  for (const StateShape& layer : layers) {
+  for (const StateShape& layer : model.decoder_state()) {
     const auto known = std::find(retained_.begin(), retained_.end(), layer.retain);
     store_of_.push_back(static_cast<size_t>(known - retained_.begin()));
     if (known != retained_.end()) continue;
     retained_.push_back(layer.retain);
-    target_.emplace_back(widths_of(layers, layer.retain), backend, model.dtype());
+    target_.emplace_back(target_shapes(model, layer.retain), backend);
   }
 }
 
@@ -221,12 +220,13 @@ std::vector<int32_t> DecodingState::store_sources(const IdBatch& sources, Contex
 }
 
 std::pair<int64_t, int64_t> DecodingState::bytes_per_token(const Transformer& model) {
-  const auto bytes = [&](const Widths& widths) {
-    int64_t elements = 0;
-    for (const auto& layer : widths) elements = std::accumulate(layer.begin(), layer.end(), elements);
-    return elements * static_cast<int64_t>(size_of(model.dtype()));
+  const auto bytes = [](const std::vector<RowShape>& shapes) {
+    int64_t sum = 0;
+    for (const auto& [widths, dtype] : shapes)
+      sum += std::accumulate(widths.begin(), widths.end(), int64_t{0}) * static_cast<int64_t>(size_of(dtype));
+    return sum;
   };
-  return {bytes(memory_widths(model.config())), bytes(widths_of(model.decoder_state(), StateShape::all))};
+  return {bytes(source_shapes(model)), bytes(target_shapes(model, StateShape::all))};
 }
 
 void DecodingState::leave(int request) {

@@ -5,12 +5,11 @@
 
 namespace sixfold {
 
-RowStore::RowStore(std::vector<std::vector<int64_t>> widths, std::shared_ptr<Backend> backend, DType dtype)
-    : widths_(std::move(widths)),
+RowStore::RowStore(std::vector<RowShape> shapes, std::shared_ptr<Backend> backend)
+    : shapes_(std::move(shapes)),
       backend_(std::move(backend)),
       memory_(lasting_memory(backend_)),
-      dtype_(dtype),
-      layers_(widths_.size()) {}
+      layers_(shapes_.size()) {}
 
 void RowStore::allocate(int count, std::vector<int32_t>& rows) {
   if (free_rows() < count) grow(std::max({min_rows, 2 * this->rows(), this->rows() + count}));
@@ -45,9 +44,10 @@ void RowStore::grow(int64_t rows) {
   std::iota(old_places.begin(), old_places.end(), 0);
   const Tensor places = Tensor::of_ids(*backend_, memory_, old_places);
   for (size_t layer = 0; layer < layers_.size(); ++layer) {
-    layers_[layer].resize(widths_[layer].size());
-    for (size_t i = 0; i < widths_[layer].size(); ++i) {
-      Tensor larger(memory_, rows, widths_[layer][i], dtype_);
+    const auto& [widths, dtype] = shapes_[layer];
+    layers_[layer].resize(widths.size());
+    for (size_t i = 0; i < widths.size(); ++i) {
+      Tensor larger(memory_, rows, widths[i], dtype);
       Tensor& part = layers_[layer][i];
       if (part) backend_->run(kernel::CopyRows{larger.view(), places.ids(), part.view().slice_rows(0, before)});
       part = std::move(larger);

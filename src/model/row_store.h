@@ -7,6 +7,13 @@
 
 namespace sixfold {
 
+/// The rows of a layer in a `RowStore`: the widths of their parts, none if the layer stores nothing there, and
+/// the type of their elements, which is that of the computation, or bf16.
+struct RowShape {
+  std::vector<int64_t> widths;
+  DType dtype = DType::f32;
+};
+
 /// Reference-counted rows of decoding state in several layers. The row of a token has the same index in all
 /// layers. A row is free again when it has been released as often as it was allocated and shared. If no row is
 /// free, the capacity doubles. For one thread at a time.
@@ -14,8 +21,8 @@ class RowStore {
  public:
   static constexpr int64_t min_rows = 256;
 
-  /// `widths`: for each layer the widths of the parts of a row; empty for layers that store nothing here.
-  RowStore(std::vector<std::vector<int64_t>> widths, std::shared_ptr<Backend> backend, DType dtype);
+  /// `shapes`: for each layer.
+  RowStore(std::vector<RowShape> shapes, std::shared_ptr<Backend> backend);
 
   /// Appends the numbers of `count` free rows to `rows`; each gets a reference count of 1.
   void allocate(int count, std::vector<int32_t>& rows);
@@ -35,10 +42,9 @@ class RowStore {
  private:
   void grow(int64_t rows);
 
-  std::vector<std::vector<int64_t>> widths_;
+  std::vector<RowShape> shapes_;
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<Memory> memory_;
-  DType dtype_;
   std::vector<std::vector<Tensor>> layers_;
   std::vector<int32_t> references_;  // reference count of each row
   std::vector<int32_t> free_;

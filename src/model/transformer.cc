@@ -220,6 +220,12 @@ void Transformer::pack() {
   for (Parameter& parameter : parameters_) sixfold::pack(parameter, *backend_);
 }
 
+DType Transformer::key_value_dtype() const {
+  const bool quantized = std::ranges::any_of(
+      parameters_, [](const Parameter& parameter) { return parameter.tensor.dtype() == DType::i8; });
+  return quantized ? DType::bf16 : dtype_;
+}
+
 void Transformer::discard_packed() {
   for (Parameter& parameter : parameters_) parameter.tensor.set_packed(nullptr);
 }

@@ -48,6 +48,9 @@ class Transformer {
   const std::shared_ptr<Backend>& backend() const { return backend_; }
   /// The type of the computation. Stored weights may have another type.
   DType dtype() const { return dtype_; }
+  /// The type in which decoding keeps keys and values: bf16 in a model whose matrices are quantized, whose
+  /// activations have fewer bits than that; else `dtype`.
+  DType key_value_dtype() const;
 
   /// Returns the states from which the output is computed: those of the decoder for the whole target, [target
   /// tokens, d_model], or those of the encoder, [source tokens, d_model], if there is no decoder.

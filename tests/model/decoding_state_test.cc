@@ -408,7 +408,7 @@ TEST_P(BeginningsTest, TakeNoMemoryThatOthersNeed) {
 }
 
 TEST(RowStore, RowsAreTakenOnce) {
-  RowStore store({{4, 3}, {}}, make_backend({.device = "reference"}), DType::f32);
+  RowStore store({{{4, 3}}, {}}, make_backend({.device = "reference"}));
   std::vector<int32_t> rows;
   store.allocate(3, rows);
   store.share(rows);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "error_message.h"
 #include "formats/safetensors.h"
+#include "model/decoding_state.h"
 #include "model_folder/derived.h"
 #include "model_folder/model_folder.h"
 #include "temporary_folder.h"
@@ -179,6 +180,58 @@ TEST_F(Int8Model, IsCloseToTheModelItIsMadeFrom) {
 TEST_F(Int8Model, RoundedWhileReadItIsTheSame) {
   EXPECT_EQ(logits(*load_model(folder_ / "full", backend_, DType::f32, WeightType::int8)), logits(*load()));
   EXPECT_EQ(logits(*load(WeightType::int8)), logits(*load()));
+}
+
+/// The state of a request whose source is {5, 6, 7, 2}.
+std::unique_ptr<DecodingState> entered(const Transformer& model, Context& context) {
+  auto state = std::make_unique<DecodingState>(model, model.backend());
+  IdBatch source;
+  source.add(std::vector<int32_t>{5, 6, 7, 2});
+  state->enter(std::vector{0}, source, context);
+  return state;
+}
+
+/// They change the states of a search by less than the rounding of the weights does.
+TEST_F(Int8Model, KeepsKeysAndValuesInBf16) {
+  const auto model = load(), full = load_model(folder_ / "full", backend_);
+  EXPECT_EQ(model->key_value_dtype(), DType::bf16);
+  EXPECT_EQ(full->key_value_dtype(), DType::f32);
+  const auto [source, target] = DecodingState::bytes_per_token(*full);
+  EXPECT_EQ(DecodingState::bytes_per_token(*model), std::pair(source / 2, target / 2));
+  model->pack();
+  Context context(backend_, std::make_shared<Arena>(backend_));
+  const auto state = entered(*model, context);
+  const std::vector<int32_t> ids{1, 9, 30};
+  std::vector<float> states;
+  for (const int32_t& id : ids) {
+    const Extension next{.tokens = {&id, 1}};
+    const auto one = state->extend({&next, 1}, context).to_floats(*backend_);
+    states.insert(states.end(), one.begin(), one.end());
+  }
+  for (const RowStore* store : {&state->source(), &state->target().front()})
+    for (const Tensor& part : store->parts(1)) EXPECT_EQ(part.dtype(), DType::bf16);
+  Batch batch;
+  batch.source.add(std::vector<int32_t>{5, 6, 7, 2});
+  batch.target.add(ids);
+  const double error = relative_error(states, model->states(batch, context).to_floats(*backend_));
+  EXPECT_LT(error, 0.01);
+  EXPECT_GT(error, 0);
+}
+
+/// The state of a recurrence is added to at every token, and stays fp32.
+TEST_F(Int8Model, KeepsRecurrentStatesInFp32) {
+  ModelConfig config = load()->config();
+  config.decoder_mixer = MixerKind::ssru;
+  std::filesystem::create_directory(folder_ / "ssru");
+  save_model(Transformer(config, backend_, DType::f32, 3), folder_ / "ssru");
+  const auto model = load_model(folder_ / "ssru", backend_, DType::f32, WeightType::int8);
+  Context context(backend_, std::make_shared<Arena>(backend_));
+  const auto state = entered(*model, context);
+  const int32_t id = 1;
+  const Extension next{.tokens = {&id, 1}};
+  state->extend({&next, 1}, context);
+  EXPECT_EQ(state->source().parts(0)[0].dtype(), DType::bf16);
+  EXPECT_EQ(state->target().front().parts(0)[0].dtype(), DType::f32);
 }
 
 TEST_F(Int8Model, TheReferenceComputesTheSame) {

@@ -31,75 +31,113 @@ HWY_INLINE void softmax_rows(const HeadTask& t, int64_t first, int64_t rows, flo
   }
 }
 
-#if HWY_TARGET != HWY_SCALAR
-/// Adds the blocks of four lanes of a vector, and stores the four sums.
-template <class D>
-HWY_INLINE void store_sum_of_blocks(D d, hn::Vec<D> v, float* to) {
-  if constexpr (hn::MaxLanes(D()) > 4) {
-    const hn::Half<D> half;
-    store_sum_of_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), to);
-  } else {
-    hn::StoreU(v, d, to);
-  }
-}
-#endif
+/// A block of elements of type T, which are loaded as vectors of floats: one for floats; for bf16, which are
+/// pairs in words of 32 bits, one of the even elements and one of the odd ones.
+template <class T>
+struct Block;
 
-/// to[i] = the sum of the lanes of v[i], for four vectors, in a fixed order.
-HWY_INLINE void sum_lanes_of_four(const Vector (&v)[4], float* to) {
+template <>
+struct Block<float> {
+  static constexpr int vectors = 1, size = lanes;
+  using Vectors = Vector[vectors];
+
+  HWY_INLINE static void load(const float* from, Vectors& to) { to[0] = hn::LoadU(Floats(), from); }
+  HWY_INLINE static void load_floats(const float* from, Vectors& to) { load(from, to); }
+  HWY_INLINE static void store(const Vectors& from, float* to) { hn::StoreU(from[0], Floats(), to); }
+};
+
+template <>
+struct Block<uint16_t> {
+  static constexpr int vectors = 2, size = 2 * lanes;
+  using Vectors = Vector[vectors];
+
+  HWY_INLINE static void load(const uint16_t* from, Vectors& to) {
+    const Words words;
 #if HWY_TARGET == HWY_SCALAR
-  for (int i = 0; i < 4; ++i) to[i] = hn::GetLane(v[i]);
+    const auto pairs = hn::Set(words, from[0] | uint32_t{from[1]} << 16);
 #else
-  const Floats d;
-  const hn::Repartition<double, Floats> pairs;
-  const auto add_pairs = [&](Vector a, Vector b) HWY_ATTR {  // in blocks of four: a0+a2, b0+b2, a1+a3, b1+b3
-    return hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
-  };
-  const auto first = add_pairs(v[0], v[1]), second = add_pairs(v[2], v[3]);
-  store_sum_of_blocks(d,
-                      hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, first, second)),
-                              hn::BitCast(d, hn::InterleaveUpper(pairs, first, second))),
-                      to);
+    const auto pairs = hn::BitCast(words, hn::LoadU(hn::Repartition<uint16_t, Words>(), from));
 #endif
+    to[0] = hn::BitCast(Floats(), hn::ShiftLeft<16>(pairs));
+    to[1] = hn::BitCast(Floats(), hn::And(pairs, hn::Set(words, 0xFFFF0000u)));
+  }
+  HWY_INLINE static void load_floats(const float* from, Vectors& to) {
+    hn::LoadInterleaved2(Floats(), from, to[0], to[1]);
+  }
+  HWY_INLINE static void store(const Vectors& from, float* to) {
+    hn::StoreInterleaved2(from[0], from[1], Floats(), to);
+  }
+};
+
+/// Loads the first `count` elements of a block as `load` does; the others are zeros.
+template <class T, class E, class Load>
+HWY_INLINE void load_first(const E* from, int64_t count, const Load& load, typename Block<T>::Vectors& to) {
+  HWY_ALIGN E first[Block<T>::size] = {};
+  std::memcpy(first, from, sizeof(E) * static_cast<size_t>(count));
+  load(first, to);
 }
 
 /// to[i] = the dot product of a and b[i], over n elements.
-HWY_INLINE void dots_of_four(const float* a, const float* const (&b)[4], int64_t n, float* to) {
+template <class T>
+HWY_INLINE void dots_of_four(const float* a, const T* const (&b)[4], int64_t n, float* to) {
+  using B = Block<T>;
   const Floats d;
   Vector sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-  over_vectors(n, [&](int64_t j, const auto& load, const auto&) HWY_ATTR {
-    const auto x = load(a + j);
-    for (int i = 0; i < 4; ++i) sums[i] = hn::MulAdd(x, load(b[i] + j), sums[i]);
-  });
-  sum_lanes_of_four(sums, to);
+  typename B::Vectors x, y;
+  const auto add = [&](int i) HWY_ATTR {
+    for (int v = 0; v < B::vectors; ++v) sums[i] = hn::MulAdd(x[v], y[v], sums[i]);
+  };
+  int64_t j = 0;
+  for (; j + B::size <= n; j += B::size) {
+    B::load_floats(a + j, x);
+    for (int i = 0; i < 4; ++i) B::load(b[i] + j, y), add(i);
+  }
+  if (j < n) {
+    load_first<T>(a + j, n - j, B::load_floats, x);
+    for (int i = 0; i < 4; ++i) load_first<T>(b[i] + j, n - j, B::load, y), add(i);
+  }
+  sum_lanes_of_four(d, sums, to);
 }
 
-/// to [n] = sum of weights[j] * row(j) over `count` rows, in order. A part of `to` stays in registers while the
-/// rows are added.
-template <int vectors, class Row>
+/// to [size] = sum of weights[j] * row(j)[begin, begin + size) over `count` rows, in order, for whole blocks.
+/// The sums stay in registers.
+template <class T, int blocks, class Row>
 HWY_INLINE void add_weighted(const float* weights, int64_t count, const Row& row, int64_t begin, float* to) {
+  using B = Block<T>;
   const Floats d;
-  Vector sum[vectors];
+  typename B::Vectors sum[blocks], x;
 #pragma GCC unroll 8
-  for (int v = 0; v < vectors; ++v) sum[v] = hn::Zero(d);
+  for (int b = 0; b < blocks; ++b)
+    for (int v = 0; v < B::vectors; ++v) sum[b][v] = hn::Zero(d);
   for (int64_t j = 0; j < count; ++j) {
     const auto weight = hn::Set(d, weights[j]);
-    const float* from = row(j) + begin;
+    const T* from = row(j) + begin;
 #pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) sum[v] = hn::MulAdd(weight, hn::LoadU(d, from + v * lanes), sum[v]);
+    for (int b = 0; b < blocks; ++b) {
+      B::load(from + b * B::size, x);
+      for (int v = 0; v < B::vectors; ++v) sum[b][v] = hn::MulAdd(weight, x[v], sum[b][v]);
+    }
   }
 #pragma GCC unroll 8
-  for (int v = 0; v < vectors; ++v) hn::StoreU(sum[v], d, to + begin + v * lanes);
+  for (int b = 0; b < blocks; ++b) B::store(sum[b], to + b * B::size);
 }
 
-template <class Row>
+/// to [n] = sum of weights[j] * row(j) over `count` rows, in order.
+template <class T, class Row>
 HWY_INLINE void weighted_sum(const float* weights, int64_t count, const Row& row, int64_t n, float* to) {
+  constexpr int size = Block<T>::size, several = 4 / Block<T>::vectors;
   int64_t i = 0;
-  for (; i + 4 * lanes <= n; i += 4 * lanes) add_weighted<4>(weights, count, row, i, to);
-  for (; i + lanes <= n; i += lanes) add_weighted<1>(weights, count, row, i, to);
-  for (; i < n; ++i) {
-    to[i] = 0;
-    for (int64_t j = 0; j < count; ++j) to[i] = std::fma(weights[j], row(j)[i], to[i]);
-  }
+  for (; i + several * size <= n; i += several * size) add_weighted<T, several>(weights, count, row, i, to + i);
+  for (; i + size <= n; i += size) add_weighted<T, 1>(weights, count, row, i, to + i);
+  if (i == n) return;
+  HWY_ALIGN T first[size] = {};
+  HWY_ALIGN float sums[size];
+  const auto copied = [&](int64_t j) HWY_ATTR {
+    std::memcpy(first, row(j) + i, sizeof(T) * static_cast<size_t>(n - i));
+    return first;
+  };
+  add_weighted<T, 1>(weights, count, copied, 0, sums);
+  std::copy_n(sums, n - i, to + i);
 }
 
 /// Whether the task has so few queries that packing would cost more than it saves. This depends on the sequence
@@ -113,34 +151,36 @@ HWY_INLINE bool has_few_queries(const HeadTask& t) {
 inline constexpr int64_t prefetch_rows = 8;
 
 /// Returns `key_side_row` and prefetches a later one.
-HWY_INLINE const float* fetched_row(const HeadTask& t, const View& v, int64_t at, int64_t width) {
+template <class T>
+HWY_INLINE const T* fetched_row(const HeadTask& t, const View& v, int64_t at, int64_t width) {
   if (at + prefetch_rows < t.keys) {
-    const float* later = t.key_side_row(v, at + prefetch_rows, width);
-    for (int64_t i = 0; i < width; i += 64 / sizeof(float)) hwy::Prefetch(later + i);
+    const T* later = t.key_side_row<T>(v, at + prefetch_rows, width);
+    for (int64_t i = 0; i < width; i += 64 / sizeof(T)) hwy::Prefetch(later + i);
   }
-  return t.key_side_row(v, at, width);
+  return t.key_side_row<T>(v, at, width);
 }
 
+/// T: the type of keys and values.
+template <class T>
 void attend_few_queries(HeadTask& t) {
   const kernel::Attention& p = t.p;
   float* weights = t.allocate(kernel::Attention::few_queries * t.stride);
   const int64_t queries = t.span.query_count;
   const Strided query = t.query_rows(p.query, 0, t.d_k), out = t.query_rows(p.out, 0, t.d_v);
-  const auto key = [&](int64_t j) HWY_ATTR { return fetched_row(t, p.key, j, t.d_k); };
   if (p.score_weight)
-    for (int64_t j = 0; j < t.keys; ++j) additive_scores(t, query, {key(j), 0, 1}, queries, 1, weights + j);
+    additive_scores(t, query, t.key_side(p.key, t.d_k), queries, t.keys, weights);
   else
     for (int64_t j = 0; j < t.keys; j += 4) {
-      const float* keys[4];
-      for (int64_t i = 0; i < 4; ++i) keys[i] = key(std::min(j + i, t.keys - 1));
+      const T* keys[4];
+      for (int64_t i = 0; i < 4; ++i) keys[i] = fetched_row<T>(t, p.key, std::min(j + i, t.keys - 1), t.d_k);
       for (int64_t q = 0; q < queries; ++q)
         dots_of_four(query.data + q * query.row, keys, t.d_k, weights + q * t.stride + j);
     }
   softmax_rows(t, 0, queries, weights);
-  const auto value = [&](int64_t j) HWY_ATTR { return fetched_row(t, p.value, j, t.d_v); };
+  const auto value = [&](int64_t j) HWY_ATTR { return fetched_row<T>(t, p.value, j, t.d_v); };
   for (int64_t q = 0; q < queries; ++q)
-    weighted_sum(weights + q * t.stride, t.visible_end(q), value, t.d_v,
-                 const_cast<float*>(out.data) + q * out.row);
+    weighted_sum<T>(weights + q * t.stride, t.visible_end(q), value, t.d_v,
+                    const_cast<float*>(out.data) + q * out.row);
 }
 
 /// Copies weights of queries [first, first + rows) to `p.weights`.
@@ -157,7 +197,8 @@ void store_weights(const HeadTask& t, int64_t first, int64_t rows, const float* 
 /// `HeadTask::scale`.
 void attend_part(HeadTask& t) {
   const kernel::Attention& p = t.p;
-  if (has_few_queries(t)) return attend_few_queries(t);
+  if (has_few_queries(t))
+    return p.key.dtype == DType::bf16 ? attend_few_queries<uint16_t>(t) : attend_few_queries<float>(t);
   float* copy = t.allocate(tile_rows * a_stride);
   uint16_t* bits = t.bits();
   float* key_panels = t.allocate(panels_size(t.d_k, t.keys));

@@ -12,6 +12,7 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/exponential.h"
 #include "backend/cpu/panels.h"
+#include "base/bf16.h"
 
 // A task is one head of one sequence. It is processed in parts. Usually the whole task is one part. In
 // restricted attention, where a query attends only to keys in a window around its place, a part is a block of
@@ -82,16 +83,25 @@ struct HeadTask {
   Strided query_rows(const View& v, int64_t first, int64_t width) const {
     return {v.row<float>(span.query_begin + first) + head * width, v.stride, 1};
   }
-  /// Returns the columns of keys or values that the head uses, in the row of key place `at`.
-  float* key_side_row(const View& v, int64_t at, int64_t width) const {
-    return v.row<float>(span.key_row(at, p.key_rows)) + head / p.group * width;
+  /// Returns the columns of keys or values that the head uses, in the row of key place `at`. T is float, or
+  /// uint16_t for bf16.
+  template <class T = float>
+  T* key_side_row(const View& v, int64_t at, int64_t width) const {
+    return v.row<T>(span.key_row(at, p.key_rows)) + head / p.group * width;
   }
-  /// Returns these columns of all rows of the part. Copies them if the rows are not contiguous.
+  /// Returns these columns of all rows of the part. Copies them if the rows are not contiguous, or bf16.
   Strided key_side(const View& v, int64_t width) {
-    if (!p.key_rows) return {key_side_row(v, 0, width), v.stride, 1};
+    const bool is_bf16 = v.dtype == DType::bf16;
+    if (!p.key_rows && !is_bf16) return {key_side_row(v, 0, width), v.stride, 1};
     float* gathered = allocate(keys * width);
-    for (int64_t j = 0; j < keys; ++j)
-      std::memcpy(gathered + j * width, key_side_row(v, j, width), sizeof(float) * width);
+    for (int64_t j = 0; j < keys; ++j) {
+      float* to = gathered + j * width;
+      if (is_bf16)
+        std::transform(key_side_row<uint16_t>(v, j, width), key_side_row<uint16_t>(v, j, width) + width, to,
+                       from_bf16);
+      else
+        std::memcpy(to, key_side_row(v, j, width), sizeof(float) * width);
+    }
     return {gathered, width, 1};
   }
   /// Query q attends to the keys [visible_begin(q), visible_end(q)).

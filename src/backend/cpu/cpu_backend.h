@@ -26,7 +26,10 @@ class Scratch {
   size_t bytes_ = 0;
 };
 
+struct Int8Kernel;
+struct Int8Layout;
 struct Int8Panels;
+struct Int8Rows;
 struct Bf16Kernel;
 
 /// The tile sizes of an instruction set (panels.h), for code that is compiled once for all instruction sets.
@@ -71,6 +74,7 @@ class CpuBackend final : public HostBackend {
   void compute(const kernel::CrossEntropy& k);
   void compute(const kernel::RDrop& k);
   void compute(const kernel::Distillation& k);
+  void compute(const kernel::ListedLogits& k);
   void compute(const kernel::LogProbability& k);
   void compute(const kernel::TopK& k);
   void compute(const kernel::Adam& k);
@@ -96,6 +100,7 @@ class CpuBackend final : public HostBackend {
   static size_t bf16_bytes(View b, bool transpose);
   std::shared_ptr<PackedWeight> pack_bf16(View b, bool transpose, void* memory);
   void matmul_bf16(const kernel::Matmul&);
+  Int8Rows rounded_rows(const View& x, const Int8Layout& layout, int tile_rows);
   void matmul_int8(const kernel::Matmul&, const Int8Panels& weight);
 
   /// Returns scratch memory of a thread for the random bits of a row (rounded up to whole vectors), and for a
@@ -107,6 +112,7 @@ class CpuBackend final : public HostBackend {
   ThreadPool own_pool_;
   ThreadPool* pool_ = &own_pool_;           ///< whose threads compute the kernels
   std::shared_ptr<const Bf16Kernel> bf16_;  ///< if `products_` is bf16
+  std::shared_ptr<const Int8Kernel> int8_;  ///< once a weight was packed for it
   Scratch shared_scratch_;                  ///< the packed right operand of a product, or both operands in int8
   std::deque<Scratch> thread_scratch_;      ///< one for each thread
   std::deque<Scratch> bits_scratch_;

@@ -4,9 +4,37 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/simd.h"
+#include "base/bf16.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
+
+/// Rounds floats to the nearest bf16, ties to even. NaN stays NaN.
+HWY_INLINE void round_to_bf16(const float* from, int64_t n, uint16_t* to) {
+  const Words d;
+  const hn::Rebind<uint16_t, Words> halves;
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto x = hn::LoadU(Floats(), from + i);
+    const auto bits = hn::BitCast(d, x);
+    const auto even = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
+    const auto rounded = hn::Add(bits, hn::Add(even, hn::Set(d, 0x7FFF)));
+    const auto kept =
+        hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(x)), hn::Or(bits, hn::Set(d, 0x400000)), rounded);
+    hn::StoreU(hn::TruncateTo(halves, hn::ShiftRight<16>(kept)), halves, to + i);
+  }
+  for (; i < n; ++i) to[i] = to_bf16(from[i]);
+}
+
+void copy_rows(const kernel::CopyRows& k, int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    const View from = k.x.slice_rows(r, 1), to = k.out.slice_rows(k.rows.data[r], 1);
+    if (from.dtype == to.dtype)
+      std::memcpy(to.data, from.data, static_cast<size_t>(from.extent()));
+    else
+      round_to_bf16(from.as<float>(), from.cols, to.as<uint16_t>());
+  }
+}
 
 void add_rows(const kernel::Add& k, int64_t begin, int64_t end) {
   for (int64_t r = begin; r < end; ++r) {
@@ -162,6 +190,7 @@ HWY_AFTER_NAMESPACE();
 namespace sixfold {
 namespace {
 
+HWY_EXPORT(copy_rows);
 HWY_EXPORT(add_rows);
 HWY_EXPORT(multiply_rows);
 HWY_EXPORT(scale_rows);
@@ -214,8 +243,7 @@ void CpuBackend::compute(const kernel::ApplyDropout& k) {
 
 void CpuBackend::compute(const kernel::CopyRows& k) {
   split(k.x.rows, k.x.cols, [&](int64_t begin, int64_t end, int) {
-    for (int64_t r = begin; r < end; ++r)
-      std::copy_n(k.x.row<float>(r), k.x.cols, k.out.row<float>(k.rows.data[r]));
+    HWY_DYNAMIC_DISPATCH(copy_rows)(k, begin, end);
   });
 }
 

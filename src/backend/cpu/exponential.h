@@ -21,7 +21,9 @@ HWY_INLINE Vector exponential(Vector x) {
   const auto bounded = hn::IfThenElse(hn::Lt(x, low), low, x);  // unlike a maximum, NaN stays NaN
   // x = n ln 2 + r with |r| <= ln 2 / 2; ln 2 is split into two parts. exp(r) is computed by its series, and
   // multiplied by 2^n through the exponent bits.
-  const auto n = hn::Round(hn::Mul(bounded, hn::Set(d, 1.44269504088896341f)));
+  const auto shift = hn::Set(d, to_integer);
+  const auto shifted = hn::Add(hn::Mul(bounded, hn::Set(d, 1.44269504088896341f)), shift);
+  const auto n = hn::Sub(shifted, shift);
   auto r = hn::NegMulAdd(n, hn::Set(d, 0.693145751953125f), bounded);
   r = hn::NegMulAdd(n, hn::Set(d, 1.42860682030941723212e-6f), r);
   auto y = hn::Set(d, 1.0f / 5040);
@@ -32,7 +34,7 @@ HWY_INLINE Vector exponential(Vector x) {
   y = hn::MulAdd(y, r, hn::Set(d, 0.5f));
   y = hn::MulAdd(y, r, hn::Set(d, 1.0f));
   y = hn::MulAdd(y, r, hn::Set(d, 1.0f));
-  const auto power = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(ints, n), hn::Set(ints, 127)));
+  const auto power = hn::ShiftLeft<23>(hn::Add(hn::BitCast(ints, shifted), hn::Set(ints, 127)));
   y = hn::Mul(y, hn::BitCast(d, power));
   return hn::IfThenZeroElse(hn::Lt(x, low), y);
 }
@@ -56,10 +58,14 @@ HWY_INLINE Vector hyperbolic_tangent(Vector x) {
 /// Returns the largest of n values; -infinity if there are none.
 HWY_INLINE float largest_of(const float* x, int64_t n) {
   const Floats d;
-  auto largest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  constexpr int several = 4;  // so that a maximum does not wait for the one before it
+  const auto none = hn::Set(d, -std::numeric_limits<float>::infinity());
+  Vector largest[several] = {none, none, none, none};
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) largest = hn::Max(largest, hn::LoadU(d, x + i));
-  float result = max_lanes(largest);
+  for (; i + several * lanes <= n; i += several * lanes)
+    for (int j = 0; j < several; ++j) largest[j] = hn::Max(largest[j], hn::LoadU(d, x + i + j * lanes));
+  for (; i + lanes <= n; i += lanes) largest[0] = hn::Max(largest[0], hn::LoadU(d, x + i));
+  float result = max_lanes(hn::Max(hn::Max(largest[0], largest[1]), hn::Max(largest[2], largest[3])));
   for (; i < n; ++i) result = std::max(result, x[i]);
   return result;
 }

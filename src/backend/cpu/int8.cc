@@ -58,21 +58,39 @@ HWY_INLINE void add_step(const int32_t* x, int64_t stride, const int32_t* words,
   }
 }
 
-/// Adds the sums of a group to totals; of the `first` group overwrites these. `header`: of the weight's group.
+/// Returns the total of earlier groups plus the sums of a group, scaled. `header`: of the weight's group.
 /// `scale`, `x_sum`: of the row's group.
 template <int bits>
-HWY_INLINE void add_scaled(hn::Vec<Ints> sums, const int32_t* header, float scale, float x_sum, bool first,
-                           float* totals) {
+HWY_INLINE Vector add_scaled(Vector total, hn::Vec<Ints> sums, const int32_t* header, float scale,
+                             float x_sum) {
   const Ints d;
   const Floats floats;
-  auto factor = hn::Set(floats, scale), total = first ? hn::Zero(floats) : hn::LoadU(floats, totals);
+  auto factor = hn::Set(floats, scale);
   if constexpr (bits == 4) {
     const auto both = hn::LoadU(d, header);
     factor = hn::Mul(factor, hn::BitCast(floats, hn::ShiftLeft<16>(both)));
     total =
         hn::MulAdd(hn::Set(floats, x_sum), hn::BitCast(floats, hn::AndNot(hn::Set(d, 0xFFFF), both)), total);
   }
-  hn::StoreU(hn::MulAdd(factor, hn::ConvertTo(floats, sums), total), floats, totals);
+  return hn::MulAdd(factor, hn::ConvertTo(floats, sums), total);
+}
+
+/// Stores results of a row, those of the tile's columns from `column` on, given their sums.
+HWY_INLINE void store_results(Vector sums, const Int8Results& results, int row, int column) {
+  const Floats d;
+  const int64_t count = results.columns - column;
+  if (count <= 0) return;
+  const auto factor = hn::LoadU(d, results.scales + column);
+  auto values = hn::Mul(sums, factor);
+  if (const float* bias = results.bias)
+    values = hn::MulAdd(sums, factor,
+                        count >= lanes ? hn::LoadU(d, bias + column) : load_first(bias + column, count));
+  if (results.relu) values = hn::Max(values, hn::Zero(d));
+  float* to = results.to + row * results.stride + column;
+  if (count >= lanes)
+    hn::StoreU(values, d, to);
+  else
+    hn::BlendedStore(values, hn::FirstN(d, static_cast<size_t>(count)), d, to);
 }
 
 /// Products with steps of two int16.
@@ -83,11 +101,13 @@ struct Pairs {
   static constexpr int prefetched_words = 64;
 
   template <int bits, int rows>
-  HWY_NOINLINE static void tile(const Int8Rows& x, int64_t first_row, const int32_t* panel, float* totals) {
+  HWY_NOINLINE static void tile(const Int8Rows& x, int64_t first_row, const int32_t* panel,
+                                const Int8Results& results) {
     constexpr Int8Layout layout{bits, step_size};
     const Ints d;
     const int64_t groups = layout.groups(x.k), stride = layout.row_stride(x.k);
     const int32_t *from = x.data + first_row * stride, *headers = from + groups * layout.row_words();
+    HWY_ALIGN float totals[rows * columns] = {};
     for (int64_t g = 0; g < groups; ++g, ++headers) {
       const int64_t words = layout.weight_words(x.k, g);
       const int32_t* const header = panel;
@@ -118,10 +138,16 @@ struct Pairs {
       from = next;
       const float *scale = x.scales + first_row * groups + g, *x_sum = x.sums + first_row * groups + g;
 #pragma GCC unroll 16
-      for (int r = 0; r < rows; ++r, scale += groups, x_sum += groups) {
-        add_scaled<bits>(sum0[r], header, *scale, *x_sum, g == 0, totals + r * columns);
-        add_scaled<bits>(sum1[r], header + lanes, *scale, *x_sum, g == 0, totals + r * columns + lanes);
-      }
+      for (int r = 0; r < rows; ++r, scale += groups, x_sum += groups)
+        for (const int c : {0, lanes}) {
+          float* const at = totals + r * columns + c;
+          const auto total =
+              add_scaled<bits>(hn::Load(Floats(), at), c ? sum1[r] : sum0[r], header + c, *scale, *x_sum);
+          if (g + 1 < groups)
+            hn::Store(total, Floats(), at);
+          else
+            store_results(total, results, r, c);
+        }
     }
   }
 };
@@ -163,84 +189,78 @@ HWY_INLINE Rounding rounding_of(const ValueRange& range, int bits) {
   if (!(size <= std::numeric_limits<float>::max())) return {0, size, 0};
   if (size < smallest) return {0, 0, 0};
   const float steps = count / size;
-  return {steps, size / count,
-          bits == 8 ? -128 - hn::GetLane(hn::NearestInt(hn::Set(Floats(), range.lowest * steps))) : 0};
+  const auto nearest = std::bit_cast<int32_t>(range.lowest * steps + to_integer) - to_integer_bits;
+  return {steps, size / count, bits == 8 ? -128 - nearest : 0};
 }
 
-/// Rounds the values of a group, stores them as type T, and returns their sum.
+/// Rounds the values of a group, stores them as type T, int8_t or int16_t, and returns their sum.
 template <class T>
 HWY_INLINE int32_t round_values(const float* from, int64_t count, const Rounding& rounding, T* to) {
   const Floats d;
   const Ints ints;
-  const hn::Rebind<T, Floats> small;
-  const auto steps = hn::Set(d, rounding.steps);
-  const auto zero = hn::Set(ints, rounding.zero), highest = hn::Set(ints, 127);
+  const hn::Rebind<std::make_unsigned_t<T>, Floats> small;
+  const auto steps = hn::Set(d, rounding.steps), shift = hn::Set(d, to_integer);
+  const auto zero = hn::Set(ints, rounding.zero - to_integer_bits), highest = hn::Set(ints, 127);
   const auto rounded = [&](Vector v) HWY_ATTR {
-    return hn::Min(hn::Add(hn::NearestInt(hn::Mul(v, steps)), zero), highest);
+    return hn::Min(hn::Add(hn::BitCast(ints, hn::Add(hn::Mul(v, steps), shift)), zero), highest);
+  };
+  const auto store = [&](hn::Vec<Ints> whole, T* place) HWY_ATTR {
+    hn::StoreU(hn::TruncateTo(small, hn::BitCast(Words(), whole)), small,
+               reinterpret_cast<std::make_unsigned_t<T>*>(place));
   };
   auto sum = hn::Zero(ints);
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
     const auto whole = rounded(hn::LoadU(d, from + i));
     sum = hn::Add(sum, whole);
-    hn::StoreU(hn::DemoteTo(small, whole), small, to + i);
+    store(whole, to + i);
   }
   if (const int64_t rest = count - i; rest > 0) {
     const auto whole = rounded(load_first(from + i, rest));
     sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(ints, static_cast<size_t>(rest)), whole));
-    HWY_ALIGN T few[lanes];
-    hn::Store(hn::DemoteTo(small, whole), small, few);
+    T few[lanes];
+    store(whole, few);
     std::memcpy(to + i, few, sizeof(T) * static_cast<size_t>(rest));
   }
   return hn::GetLane(hn::SumOfLanes(ints, sum));
 }
 
-/// Rounds rows [begin, end) of x [., k] to int8, group by group (Int8Rows).
+/// Rounds rows [begin, end) of x [., k] to int8, group by group (Int8Rows). The ranges of several groups are
+/// found before these are rounded, so that the steps of one do not wait for those of another.
 void quantize_rows(const View& x, int64_t begin, int64_t end, Int8Layout layout, int32_t* data, float* scales,
                    float* sums) {
-  const int64_t groups = layout.groups(x.cols);
+  constexpr int64_t at_once = 8;
+  const int64_t groups = layout.groups(x.cols), size = layout.group();
+  Rounding roundings[at_once];
   for (int64_t r = begin; r < end; ++r) {
     int32_t *words = data + r * layout.row_stride(x.cols), *header = words + groups * layout.row_words();
-    float *scale = scales + r * groups, *sum = sums + r * groups;
-    for (int64_t column = 0; column < x.cols;
-         column += layout.group(), words += layout.row_words(), ++header, ++scale, ++sum) {
-      const float* from = x.row<float>(r) + column;
-      const int64_t count = std::min<int64_t>(layout.group(), x.cols - column);
-      const Rounding rounding = rounding_of(value_range(from, count), layout.bits);
-      if (count < layout.group() || rounding.steps == 0) std::fill_n(words, layout.row_words(), 0);
-      int32_t total = 0;
-      if (rounding.steps != 0)
-        total = layout.step_size == 2 ? round_values(from, count, rounding, reinterpret_cast<int16_t*>(words))
-                                      : round_values(from, count, rounding, reinterpret_cast<int8_t*>(words));
-      const int16_t pair[] = {static_cast<int16_t>(-rounding.zero), static_cast<int16_t>(total)};
-      std::memcpy(header, pair, sizeof pair);
-      *scale = rounding.scale;
-      *sum = rounding.scale * static_cast<float>(total);
+    for (int64_t first = 0; first < groups; first += at_once) {
+      const int64_t some = std::min(at_once, groups - first);
+      const float* from = x.row<float>(r) + first * size;
+      const auto columns = [&](int64_t g) { return std::min(size, x.cols - (first + g) * size); };
+      for (int64_t g = 0; g < some; ++g)
+        roundings[g] = rounding_of(value_range(from + g * size, columns(g)), layout.bits);
+      for (int64_t g = 0; g < some; ++g, words += layout.row_words()) {
+        const Rounding& rounding = roundings[g];
+        const int64_t count = columns(g);
+        if (count < size || rounding.steps == 0) std::fill_n(words, layout.row_words(), 0);
+        int32_t total = 0;
+        if (rounding.steps != 0)
+          total = layout.step_size == 2
+                      ? round_values(from + g * size, count, rounding, reinterpret_cast<int16_t*>(words))
+                      : round_values(from + g * size, count, rounding, reinterpret_cast<int8_t*>(words));
+        const int16_t pair[] = {static_cast<int16_t>(-rounding.zero), static_cast<int16_t>(total)};
+        std::memcpy(header + first + g, pair, sizeof pair);
+        scales[r * groups + first + g] = rounding.scale;
+        sums[r * groups + first + g] = rounding.scale * static_cast<float>(total);
+      }
     }
   }
-}
-
-/// Converts the sums of a tile to results: applies the scales of the weight, bias, and ReLU.
-HWY_INLINE void finish_sums(const kernel::Matmul& p, const Int8Panels& w, const float* sums, int64_t row,
-                            int rows, int64_t col, int tile_cols) {
-  const Floats d;
-  const int64_t cols = std::min<int64_t>(tile_cols, p.result.cols - col);
-  const float* bias = p.epilogue.bias ? p.epilogue.bias.as<float>() + col : nullptr;
-  over_vectors(cols, [&](int64_t j, const auto& load, const auto& store) HWY_ATTR {
-    const auto factor = hn::LoadU(d, w.scales.data() + col + j), offset = bias ? load(bias + j) : hn::Zero(d);
-    for (int r = 0; r < rows; ++r) {
-      const auto sum = hn::LoadU(d, sums + r * tile_cols + j);
-      auto v = bias ? hn::MulAdd(sum, factor, offset) : hn::Mul(sum, factor);
-      if (p.epilogue.relu) v = hn::Max(v, hn::Zero(d));
-      store(v, p.result.row<float>(row + r) + col + j);
-    }
-  });
 }
 
 /// Computes rows [row0, row1) and columns [col0, col1) of a product.
 void multiply_int8_block(const kernel::Matmul& p, const Int8Panels& w, const Int8Rows& x,
                          const int64_t block[4]) {
-  HWY_ALIGN float sums[max_int8_tile];
   const Int8Kernel& kernel = w.kernel;
   const bool prepares = kernel.begin && w.layout.bits == 8 && block[1] - block[0] > kernel.few_rows;
   if (prepares) kernel.begin();
@@ -252,10 +272,129 @@ void multiply_int8_block(const kernel::Matmul& p, const Int8Panels& w, const Int
     for (int64_t row = block[0]; row < block[1]; row += kernel.tile_rows)
       for (int64_t col = begin; col < std::min(begin + width, block[3]); col += kernel.tile_cols) {
         const int rows = static_cast<int>(std::min<int64_t>(kernel.tile_rows, block[1] - row));
-        w.tile()(x, row, rows, w.data + col * w.words(), sums);
-        finish_sums(p, w, sums, row, rows, col, kernel.tile_cols);
+        const int64_t columns = std::min<int64_t>(kernel.tile_cols, p.result.cols - col);
+        w.tile()(x, row, rows, w.data + col * w.words(),
+                 {.scales = w.scales.data() + col,
+                  .bias = p.epilogue.bias ? p.epilogue.bias.as<float>() + col : nullptr,
+                  .relu = p.epilogue.relu,
+                  .to = p.result.row<float>(row) + col,
+                  .stride = p.result.stride,
+                  .columns = static_cast<int>(columns)});
       }
   if (prepares) kernel.end();
+}
+
+/// Subtracts the zeros of rows [begin, end) of activations in pairs of int16, which then are x / scale.
+void subtract_zeros(const Int8Rows& x, int64_t begin, int64_t end) {
+  constexpr Int8Layout layout{8, 2};
+  const int64_t groups = layout.groups(x.k), stride = layout.row_stride(x.k);
+  for (int64_t r = begin; r < end; ++r) {
+    auto* values = const_cast<int16_t*>(reinterpret_cast<const int16_t*>(x.data + r * stride));
+    const int32_t* headers = x.data + r * stride + groups * layout.row_words();
+    for (int64_t g = 0; g < groups; ++g) {
+      const auto minus_zero = static_cast<int16_t>(headers[g] & 0xFFFF);
+      const int64_t first = g * layout.group(), count = std::min<int64_t>(layout.group(), x.k - first);
+      for (int64_t i = first; i < first + count; ++i) values[i] = static_cast<int16_t>(values[i] + minus_zero);
+    }
+  }
+}
+
+/// Pairs of int16 of the int8 at `from`, of which there are `count`; zeros follow.
+HWY_INLINE hn::Vec<Ints> widened(const int8_t* from, int64_t count) {
+#if HWY_TARGET == HWY_SCALAR
+  const auto word = [](int8_t x) { return uint32_t{static_cast<uint16_t>(int16_t{x})}; };
+  return hn::Set(Ints(), static_cast<int32_t>(word(from[0]) | (count > 1 ? word(from[1]) << 16 : 0)));
+#else
+  const hn::Repartition<int16_t, Ints> pairs;
+  const hn::Rebind<int8_t, hn::Repartition<int16_t, Ints>> bytes;
+  if (count >= 2 * lanes) return hn::BitCast(Ints(), hn::PromoteTo(pairs, hn::LoadU(bytes, from)));
+  HWY_ALIGN int8_t first[2 * lanes] = {};
+  std::memcpy(first, from, static_cast<size_t>(count));
+  return hn::BitCast(Ints(), hn::PromoteTo(pairs, hn::Load(bytes, first)));
+#endif
+}
+
+/// Calls body(i, tag) for the vectors of four floats: i is the first lane's place. What is added to products is
+/// rounded as in wider vectors, once or, without fused instructions, twice.
+template <class Body>
+HWY_INLINE void over_four(const Body& body) {
+  const hn::CappedTag<float, 4> few;
+  for (int i = 0; i < 4; i += static_cast<int>(hn::MaxLanes(few))) body(i, few);
+}
+
+/// Adds to totals[r][i] the scaled products of group g of `rows` rows of x and of four rows of the weight.
+template <int rows>
+HWY_INLINE void add_listed(const Int8Rows& x, int64_t first_row, int64_t g, const int8_t* const (&weights)[4],
+                           float (&totals)[rows][4]) {
+  constexpr Int8Layout layout{8, 2};
+  const Ints d;
+  const int64_t groups = layout.groups(x.k), stride = layout.row_stride(x.k);
+  const int64_t begin = g * layout.group(), end = std::min<int64_t>(begin + layout.group(), x.k);
+  hn::Vec<Ints> sums[rows][4];
+  for (auto& of_row : sums)
+    for (auto& sum : of_row) sum = hn::Zero(d);
+  for (int64_t c = begin; c < end; c += 2 * lanes) {
+    hn::Vec<Ints> w[4];
+    for (int i = 0; i < 4; ++i) w[i] = widened(weights[i] + c, end - c);
+    for (int r = 0; r < rows; ++r) {
+      const auto pairs = hn::LoadU(d, x.data + (first_row + r) * stride + c / 2);
+      for (int i = 0; i < 4; ++i) sums[r][i] = add_pairs(pairs, w[i], sums[r][i]);
+    }
+  }
+  for (int r = 0; r < rows; ++r) {
+    int32_t exact[4];
+    sum_lanes_of_four(d, sums[r], exact);
+    const float scale = x.scales[(first_row + r) * groups + g];
+    over_four([&](int i, auto few) HWY_ATTR {
+      const auto scaled = hn::ConvertTo(few, hn::LoadU(hn::RebindToSigned<decltype(few)>(), exact + i));
+      float* const total = totals[r] + i;
+      hn::StoreU(hn::MulAdd(hn::Set(few, scale), scaled, hn::LoadU(few, total)), few, total);
+    });
+  }
+}
+
+/// The logits of `rows` adjacent rows for the tokens of a span.
+template <int rows>
+HWY_INLINE void multiply_listed(const kernel::ListedLogits& k, const AttentionSpan& span, const Int8Rows& x,
+                                int64_t row) {
+  constexpr int64_t prefetched = 8;  // tokens by which their weights are fetched into the cache before
+  const int64_t groups = Int8Layout{8, 2}.groups(x.k);
+  for (int64_t j = 0; j < span.key_count; j += 4) {
+    int32_t ids[4];
+    const int8_t* weights[4];
+    for (int i = 0; i < 4; ++i) {
+      ids[i] = k.ids.data[span.key_begin + std::min<int64_t>(j + i, span.key_count - 1)];
+      weights[i] = k.weight.row<int8_t>(ids[i]);
+      if (j + i + prefetched >= span.key_count) continue;
+      const int8_t* later = k.weight.row<int8_t>(k.ids.data[span.key_begin + j + i + prefetched]);
+      for (int64_t c = 0; c < x.k; c += 64) hwy::Prefetch(later + c);
+    }
+    float totals[rows][4] = {};
+    for (int64_t g = 0; g < groups; ++g) add_listed(x, row, g, weights, totals);
+    float scales[4], bias[4];
+    for (int i = 0; i < 4; ++i) {
+      scales[i] = k.weight.scales.data[ids[i]];
+      bias[i] = k.bias ? k.bias.as<float>()[ids[i]] : 0;
+    }
+    for (int r = 0; r < rows; ++r) {
+      over_four([&](int i, auto few) HWY_ATTR {
+        const auto sum = hn::LoadU(few, totals[r] + i), scale = hn::LoadU(few, scales + i);
+        const auto logit = k.bias ? hn::MulAdd(sum, scale, hn::LoadU(few, bias + i)) : hn::Mul(sum, scale);
+        hn::StoreU(logit, few, totals[r] + i);
+      });
+      std::copy_n(totals[r], std::min<int64_t>(4, span.key_count - j), k.out.row<float>(row + r) + j);
+    }
+  }
+}
+
+/// The logits of spans [begin, end).
+void multiply_listed_spans(const kernel::ListedLogits& k, const Int8Rows& x, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    const AttentionSpan& span = k.device_spans.data[i];
+    int64_t row = span.query_begin;
+    for (; row + 2 <= span.query_begin + span.query_count; row += 2) multiply_listed<2>(k, span, x, row);
+    if (row < span.query_begin + span.query_count) multiply_listed<1>(k, span, x, row);
+  }
 }
 
 }  // namespace sixfold::HWY_NAMESPACE
@@ -268,6 +407,8 @@ namespace {
 HWY_EXPORT(pairs_kernel);
 HWY_EXPORT(quantize_rows);
 HWY_EXPORT(multiply_int8_block);
+HWY_EXPORT(subtract_zeros);
+HWY_EXPORT(multiply_listed_spans);
 
 /// The word of a weight's numbers, whose elements are at the bits that `Int8Kernel` describes.
 template <int bits, int step_size>
@@ -351,20 +492,39 @@ std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel) {
   return weight;
 }
 
+/// Rounds the rows of x to int8, in the shared scratch memory. There is room for a multiple of `tile_rows`
+/// rows.
+Int8Rows CpuBackend::rounded_rows(const View& x, const Int8Layout& layout, int tile_rows) {
+  const int64_t groups = x.rows * layout.groups(x.cols),
+                words = round_up(x.rows, tile_rows) * layout.row_stride(x.cols);
+  float* memory = shared_scratch_.floats(words + 2 * groups);
+  int32_t* data = reinterpret_cast<int32_t*>(memory);
+  float *scales = memory + words, *sums = scales + groups;
+  split(x.rows, 2 * x.cols, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(quantize_rows)(x, begin, end, layout, data, scales, sums);
+  });
+  return {data, scales, sums, x.cols};
+}
+
+void CpuBackend::compute(const kernel::ListedLogits& k) {
+  const SubnormalsAsZero mode;
+  const Int8Rows rows = rounded_rows(k.x, {.bits = 8, .step_size = 2}, 1);
+  split(k.x.rows, k.x.cols, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(subtract_zeros)(rows, begin, end);
+  });
+  int64_t products = 0;
+  for (const AttentionSpan& span : k.spans) products += int64_t{span.query_count} * span.key_count;
+  const auto spans = std::ssize(k.spans);
+  split(spans, products / std::max<int64_t>(spans, 1) * k.x.cols / 8, [&](int64_t begin, int64_t end, int) {
+    HWY_DYNAMIC_DISPATCH(multiply_listed_spans)(k, rows, begin, end);
+  });
+}
+
 void CpuBackend::matmul_int8(const kernel::Matmul& p, const Int8Panels& weight) {
   const int64_t m = p.result.rows, n = p.result.cols;
   if (m == 0 || n == 0) return;
   const SubnormalsAsZero mode;
-  const Int8Layout& layout = weight.layout;
-  const int64_t groups = m * layout.groups(weight.k),
-                words = round_up(m, weight.kernel.tile_rows) * layout.row_stride(weight.k);
-  float* memory = shared_scratch_.floats(words + 2 * groups);
-  int32_t* data = reinterpret_cast<int32_t*>(memory);
-  float *scales = memory + words, *sums = scales + groups;
-  split(m, 2 * p.a.cols, [&](int64_t begin, int64_t end, int) {
-    HWY_DYNAMIC_DISPATCH(quantize_rows)(p.a, begin, end, layout, data, scales, sums);
-  });
-  const Int8Rows rows{data, scales, sums, weight.k};
+  const Int8Rows rows = rounded_rows(p.a, weight.layout, weight.kernel.tile_rows);
   const int64_t width = weight.kernel.tile_cols, panels = (n + width - 1) / width;
   // With few rows, reading the weight takes most of the time.
   split(panels, std::max<int64_t>(m, 4) * width * weight.words() / 8, [&](int64_t begin, int64_t end, int) {

@@ -51,18 +51,31 @@ struct Int8Rows {
   int64_t k;          ///< number of columns
 };
 
-/// sums [rows, tile_cols] = rows of x times a panel; 1 <= rows <= tile_rows.
-using Int8Tile = void (*)(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, float* sums);
+/// How the sums of a tile become results, and where these go: they are multiplied by the scales of the output
+/// channels, then come bias and ReLU.
+struct Int8Results {
+  const float* scales;  ///< [tile_cols]
+  const float* bias;    ///< [columns], or null
+  bool relu;
+  float* to;  ///< [rows, columns], with rows `stride` apart
+  int64_t stride;
+  int columns;  ///< at most tile_cols
+};
+
+/// results [rows, columns] = rows of x times a panel; 1 <= rows <= tile_rows.
+using Int8Tile = void (*)(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel,
+                          const Int8Results& results);
 
 /// An Int8Tile. `Products` has the work of an instruction set: its sizes, and for each number of bits and of
 /// rows a function `tile`, which adds up the products of the groups.
 template <class Products, int bits>
-void multiply_int8_tile(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, float* sums) {
+void multiply_int8_tile(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel,
+                        const Int8Results& results) {
   constexpr auto table = []<int... less_one>(std::integer_sequence<int, less_one...>) {
     return std::array{&Products::template tile<bits, less_one + 1>...};
   };
   static constexpr auto by_rows = table(std::make_integer_sequence<int, Products::max_rows>());
-  by_rows[static_cast<size_t>(rows - 1)](x, first_row, panel, sums);
+  by_rows[static_cast<size_t>(rows - 1)](x, first_row, panel, results);
 }
 
 /// The kernels of an instruction set. A panel holds `tile_cols` output channels side by side, word by word.
@@ -83,13 +96,9 @@ struct Int8Kernel {
 
   explicit operator bool() const { return eight_bits != nullptr; }
 };
-/// The largest tile, rows * columns.
-inline constexpr int max_int8_tile = 32 * 32;
-
 /// The kernel of `Products` (see multiply_int8_tile).
 template <class Products>
 Int8Kernel int8_kernel(const char* name) {
-  static_assert(Products::max_rows * Products::columns <= max_int8_tile);
   return {.name = name,
           .tile_rows = Products::max_rows,
           .tile_cols = Products::columns,

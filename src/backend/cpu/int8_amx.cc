@@ -1,5 +1,7 @@
 #include <hwy/targets.h>
 
+#include <optional>
+
 #include "backend/cpu/amx.h"
 #include "backend/cpu/int8.h"
 
@@ -7,16 +9,14 @@
 // are rows of a tile. What does not fill a tile, and few rows, are left to VNNI.
 
 #if HWY_ARCH_X86_64 && defined(__linux__)
-#include "backend/cpu/intrinsics.h"
+#include "backend/cpu/int8_avx512.h"
 
 namespace sixfold {
 namespace {
 
 #define SIXFOLD_AMX [[gnu::target("amx-tile,amx-int8")]]
-#define SIXFOLD_VNNI [[gnu::target("avx512f,avx512bw,avx512vl,avx512vnni")]]
 
 constexpr int max_rows = 32, columns = 32;
-static_assert(max_rows * columns <= max_int8_tile);
 constexpr int tile_side = 16;  ///< rows of a tile, and words in its rows
 /// Up to so many rows VNNI is faster.
 constexpr int few_rows = 4;
@@ -67,10 +67,14 @@ SIXFOLD_AMX void multiply_tiles(const Group& group, int32_t* sums) {
 }
 
 /// Adds to the sums of a group the products of the headers and of the words after the whole tiles, and adds
-/// them, scaled, to totals [rows, columns]; of the `first` group overwrites these.
-SIXFOLD_VNNI void add_group(const Group& group, const int32_t* sums, int rows, bool first, float* totals) {
+/// them, scaled, to totals [rows, columns]; of the `first` group overwrites these. Of the last one stores the
+/// results instead, and for the others these are null.
+SIXFOLD_VNNI void add_group(const Group& group, const int32_t* sums, int rows, float* totals, bool first,
+                            const Int8Results* results) {
   const __m512i header0 = _mm512_loadu_si512(group.panel),
                 header1 = _mm512_loadu_si512(group.panel + tile_side);
+  std::optional<SixteenResults> last0, last1;
+  if (results) last0.emplace(*results, 0), last1.emplace(*results, tile_side);
   for (int r = 0; r < rows; ++r, sums += columns, totals += columns) {
     const __m512i header = _mm512_set1_epi32(group.headers[r * group.stride]);
     __m512i sum0 = _mm512_dpwssd_epi32(_mm512_loadu_si512(sums), header0, header),
@@ -82,15 +86,23 @@ SIXFOLD_VNNI void add_group(const Group& group, const int32_t* sums, int rows, b
       sum1 = _mm512_dpbusd_epi32(sum1, _mm512_loadu_si512(word + tile_side), quad);
     }
     const __m512 scale = _mm512_set1_ps(group.scales[r * group.scale_stride]), zero = _mm512_setzero_ps(),
-                 total0 = first ? zero : _mm512_loadu_ps(totals),
-                 total1 = first ? zero : _mm512_loadu_ps(totals + tile_side);
-    _mm512_storeu_ps(totals, _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(sum0), total0));
-    _mm512_storeu_ps(totals + tile_side, _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(sum1), total1));
+                 before0 = first ? zero : _mm512_loadu_ps(totals),
+                 before1 = first ? zero : _mm512_loadu_ps(totals + tile_side),
+                 total0 = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(sum0), before0),
+                 total1 = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(sum1), before1);
+    if (results) {
+      last0->store(total0, r);
+      last1->store(total1, r);
+    } else {
+      _mm512_storeu_ps(totals, total0);
+      _mm512_storeu_ps(totals + tile_side, total1);
+    }
   }
 }
 
 /// The tiles of one group are multiplied while the sums of the group before are added.
-void multiply_rows(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, float* totals) {
+void multiply_rows(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel,
+                   const Int8Results& results) {
   constexpr Int8Layout layout{8, 4};
   const int64_t groups = layout.groups(x.k), stride = layout.row_stride(x.k);
   const int32_t *from = x.data + first_row * stride, *headers = from + groups * layout.row_words();
@@ -105,24 +117,28 @@ void multiply_rows(const Int8Rows& x, int64_t first_row, int rows, const int32_t
   };
   const auto multiply = rows <= tile_side ? multiply_tiles<true> : multiply_tiles<false>;
   alignas(64) int32_t sums[2][max_rows * columns];
+  alignas(64) float totals[max_rows * columns];
   multiply(group(0), sums[0]);
   for (int64_t g = 0; g < groups; ++g) {
     if (g + 1 < groups) multiply(group(g + 1), sums[(g + 1) % 2]);
-    add_group(group(g), sums[g % 2], rows, g == 0, totals);
+    add_group(group(g), sums[g % 2], rows, totals, g == 0, g + 1 == groups ? &results : nullptr);
   }
 }
 
 /// Computes a tile by VNNI, as many rows at a time as its kernel takes.
 template <Int8Tile Int8Kernel::*tile>
-void multiply_by_vnni(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, float* sums) {
+void multiply_by_vnni(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel,
+                      const Int8Results& results) {
   static const Int8Kernel vnni = int8_vnni_kernel();
-  for (int r = 0; r < rows; r += vnni.tile_rows)
-    (vnni.*tile)(x, first_row + r, std::min(vnni.tile_rows, rows - r), panel, sums + r * columns);
+  Int8Results part = results;
+  for (int r = 0; r < rows; r += vnni.tile_rows, part.to += vnni.tile_rows * part.stride)
+    (vnni.*tile)(x, first_row + r, std::min(vnni.tile_rows, rows - r), panel, part);
 }
 
-void multiply(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel, float* sums) {
+void multiply(const Int8Rows& x, int64_t first_row, int rows, const int32_t* panel,
+              const Int8Results& results) {
   const Int8Tile tile = rows > few_rows ? multiply_rows : multiply_by_vnni<&Int8Kernel::eight_bits>;
-  tile(x, first_row, rows, panel, sums);
+  tile(x, first_row, rows, panel, results);
 }
 
 }  // namespace

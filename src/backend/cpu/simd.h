@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -53,9 +54,46 @@ HWY_INLINE void over_vectors(int64_t n, const Body& body) {
   }
 }
 
+/// A number whose sum with a float of at most 2^22 is to_integer + n, where n is the nearest integer, ties to
+/// even; its bits are to_integer_bits + n. This takes fewer instructions than a conversion.
+inline constexpr float to_integer = 0x1.8p23f;
+inline constexpr int32_t to_integer_bits = std::bit_cast<int32_t>(to_integer);
+
 /// The sum of all lanes, in a fixed order.
 HWY_INLINE float sum_lanes(Vector v) { return hn::GetLane(hn::SumOfLanes(Floats(), v)); }
 HWY_INLINE float max_lanes(Vector v) { return hn::GetLane(hn::MaxOfLanes(Floats(), v)); }
+
+#if HWY_TARGET != HWY_SCALAR
+/// Adds the blocks of four lanes of a vector, and stores the four sums.
+template <class D>
+HWY_INLINE void store_sum_of_blocks(D d, hn::Vec<D> v, hn::TFromD<D>* to) {
+  if constexpr (hn::MaxLanes(D()) > 4) {
+    const hn::Half<D> half;
+    store_sum_of_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)), to);
+  } else {
+    hn::StoreU(v, d, to);
+  }
+}
+#endif
+
+/// to[i] = the sum of the lanes of v[i], for four vectors of lanes of 32 bits, in a fixed order.
+template <class D>
+HWY_INLINE void sum_lanes_of_four(D d, const hn::Vec<D> (&v)[4], hn::TFromD<D>* to) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = 0; i < 4; ++i) to[i] = hn::GetLane(v[i]);
+  (void)d;
+#else
+  const hn::Repartition<uint64_t, D> pairs;
+  const auto add_pairs = [&](auto a, auto b) HWY_ATTR {  // in blocks of four: a0+a2, b0+b2, a1+a3, b1+b3
+    return hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+  };
+  const auto first = add_pairs(v[0], v[1]), second = add_pairs(v[2], v[3]);
+  store_sum_of_blocks(d,
+                      hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, first, second)),
+                              hn::BitCast(d, hn::InterleaveUpper(pairs, first, second))),
+                      to);
+#endif
+}
 
 /// Writes the 16 random bits of features [first, first + features) of a row, in the order described at
 /// `Dropout`. `first` must be a multiple of 8. `bits` has room for `features` rounded up to a multiple of 8 x

@@ -134,7 +134,8 @@ void log_probability_rows(const kernel::LogProbability& p, int64_t begin, int64_
 }
 
 /// Finds the k largest logits by insertion into the sorted list of the best ones so far. The lanes of a vector
-/// are examined one by one only if one of them is better than the worst logit of the list.
+/// are examined one by one only if one of them is better than the worst logit of the list. A NaN makes all
+/// log-probabilities NaN.
 void top_k_rows(const kernel::TopK& p, int64_t begin, int64_t end) {
   const Floats d;
   const int64_t n = p.logits.cols;
@@ -146,8 +147,8 @@ void top_k_rows(const kernel::TopK& p, int64_t begin, int64_t end) {
     std::fill_n(best, p.k, -std::numeric_limits<float>::infinity());
     const auto offer = [&](int64_t id) {
       if (!(x[id] > best[p.k - 1])) return;
-      for (int64_t i = 0; i < p.banned.size; ++i)
-        if (p.banned.data[i] == id) return;
+      for (int64_t b = 0; b < p.banned.size; ++b)
+        if (p.banned.data[b] == id) return;
       int place = p.k - 1;
       for (; place > 0 && x[id] > best[place - 1]; --place) {
         best[place] = best[place - 1];
@@ -156,15 +157,26 @@ void top_k_rows(const kernel::TopK& p, int64_t begin, int64_t end) {
       best[place] = x[id];
       ids[place] = static_cast<int32_t>(id);
     };
+    const auto is_better = [&](Vector values)
+                               HWY_ATTR { return !hn::AllFalse(d, hn::Gt(values, hn::Set(d, best[p.k - 1]))); };
+    const auto offer_vector = [&](int64_t from) HWY_ATTR {
+      if (is_better(hn::LoadU(d, x + from)))
+        for (int64_t j = from; j < from + lanes; ++j) offer(j);
+    };
     int64_t i = 0;
-    for (; i + lanes <= n; i += lanes)
-      if (!hn::AllFalse(d, hn::Gt(hn::LoadU(d, x + i), hn::Set(d, best[p.k - 1]))))
-        for (int64_t j = i; j < i + lanes; ++j) offer(j);
+    for (; i + 4 * lanes <= n; i += 4 * lanes) {
+      const auto load = [&](int j) HWY_ATTR { return hn::LoadU(d, x + i + j * lanes); };
+      if (is_better(hn::Max(hn::Max(load(0), load(1)), hn::Max(load(2), load(3)))))
+        for (int j = 0; j < 4; ++j) offer_vector(i + j * lanes);
+    }
+    for (; i + lanes <= n; i += lanes) offer_vector(i);
     for (; i < n; ++i) offer(i);
     // If fewer than k ids are allowed, banned ids follow.
     for (int32_t id = 0; ids[p.k - 1] < 0; ++id)
       if (int32_t* free = std::find(ids, ids + p.k, -1); std::find(ids, free, id) == free) *free = id;
-    const float logsumexp = sum_row(x, n).log();
+    float largest = best[0];  // unless it is banned
+    for (int64_t b = 0; b < p.banned.size; ++b) largest = std::max(largest, x[p.banned.data[b]]);
+    const float logsumexp = RowSum{largest, sum_of_exponentials(x, n, largest)}.log();
     for (int j = 0; j < p.k; ++j) best[j] -= logsumexp;
   }
 }

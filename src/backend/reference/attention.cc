@@ -4,6 +4,7 @@
 
 #include "backend/dropout.h"
 #include "backend/reference/kernels.h"
+#include "base/bf16.h"
 
 namespace sixfold::reference {
 namespace {
@@ -182,10 +183,24 @@ void attend_backwards(const HeadQuery& q, const kernel::AttentionGradient& g) {
   }
 }
 
+/// Replaces a matrix in bf16 by its elements as T, which are kept in `elements`.
+template <class T>
+void widen(View& x, std::vector<T>& elements) {
+  if (x.dtype != DType::bf16) return;
+  for (int64_t r = 0; r < x.rows; ++r)
+    for (int64_t c = 0; c < x.cols; ++c) elements.push_back(from_bf16(x.row<uint16_t>(r)[c]));
+  x = {elements.data(), dtype_of<T>(), x.rows, x.cols, x.cols};
+}
+
 }  // namespace
 
 void compute(const kernel::Attention& k) {
-  with_type(k.out.dtype, [&]<class T>(T) { for_each_query(k, [](const HeadQuery& q) { attend<T>(q); }); });
+  with_type(k.out.dtype, [&]<class T>(T) {
+    kernel::Attention attention = k;
+    std::vector<T> keys, values;
+    widen(attention.key, keys), widen(attention.value, values);
+    for_each_query(attention, [](const HeadQuery& q) { attend<T>(q); });
+  });
 }
 
 void compute(const kernel::AttentionGradient& g) {

@@ -3,6 +3,7 @@
 
 #include "backend/dropout.h"
 #include "backend/reference/kernels.h"
+#include "base/bf16.h"
 
 namespace sixfold::reference {
 namespace {
@@ -90,9 +91,13 @@ void compute(const kernel::ApplyDropout& k) {
 }
 
 void compute(const kernel::CopyRows& k) {
-  with_type(k.out.dtype, [&]<class T>(T) {
-    for (int64_t r = 0; r < k.x.rows; ++r) std::copy_n(k.x.row<T>(r), k.x.cols, k.out.row<T>(k.rows.data[r]));
-  });
+  for (int64_t r = 0; r < k.x.rows; ++r) {
+    const View from = k.x.slice_rows(r, 1), to = k.out.slice_rows(k.rows.data[r], 1);
+    if (from.dtype == to.dtype)
+      std::memcpy(to.data, from.data, static_cast<size_t>(from.extent()));
+    else
+      std::transform(from.as<float>(), from.as<float>() + from.cols, to.as<uint16_t>(), to_bf16);
+  }
 }
 
 void compute(const kernel::GatherRows& k) {

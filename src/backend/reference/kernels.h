@@ -37,6 +37,7 @@ void compute(const kernel::CrossEntropy& k);
 void compute(const kernel::RDrop& k);
 void compute(const kernel::Distillation& k);
 void compute(const kernel::LinkLoss& k);
+void compute(const kernel::ListedLogits& k);
 void compute(const kernel::LogProbability& k);
 void compute(const kernel::TopK& k);
 void compute(const kernel::Adam& k);

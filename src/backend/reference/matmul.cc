@@ -104,4 +104,17 @@ void compute(const kernel::Matmul& m) {
   });
 }
 
+void compute(const kernel::ListedLogits& k) {
+  for (int64_t i = 0; i < k.device_spans.size; ++i) {
+    const AttentionSpan& span = k.device_spans.data[i];
+    for (int64_t j = 0; j < span.key_count; ++j) {
+      const int32_t id = k.ids.data[span.key_begin + j];
+      multiply_int8({.result = k.out.slice_rows(span.query_begin, span.query_count).slice_cols(j, 1),
+                     .a = k.x.slice_rows(span.query_begin, span.query_count),
+                     .epilogue = {.bias = k.bias ? k.bias.slice_cols(id, 1) : View{}}},
+                    k.weight.slice_rows(id, 1));
+    }
+  }
+}
+
 }  // namespace sixfold::reference

@@ -48,7 +48,9 @@ class SelfAttention final : public Mixer {
  public:
   /// `window`: r, or `kernel::Attention::everywhere`.
   SelfAttention(const ParameterBuilder& make, const Architecture& a, MixerPlace place, int window);
-  StateShape state() const override { return {.widths = attention_.widths(), .retain = window_}; }
+  StateShape state() const override {
+    return {.widths = attention_.widths(), .retain = window_, .keys_and_values = true};
+  }
   Reach reach() const override { return reach_; }
   Tensor operator()(const Tensor& x, LayerContext& c) const override;
 

@@ -20,6 +20,8 @@ struct StateShape {
   /// The number of newest tokens that have rows. Attention needs all, attention restricted to r places needs r,
   /// a recurrent cell 1, and a convolution of kernel size k needs k - 1.
   int retain = all;
+  /// Whether the rows are keys and values, which `ops::attention` reads in bf16 too.
+  bool keys_and_values = false;
 };
 
 /// Rows of tokens, and the pattern that says which of them the new tokens of each sequence attend to.

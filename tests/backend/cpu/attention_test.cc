@@ -1,10 +1,13 @@
 // Attention of the cpu backend without gradients, which reads the keys of a few queries where they lie.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <numeric>
+#include <optional>
 
 #include "backend/backend.h"
 #include "backend/matrix.h"
+#include "base/bf16.h"
 #include "instruction_sets.h"
 
 namespace sixfold {
@@ -30,17 +33,19 @@ struct SpanCase {
     std::iota(rows.begin(), rows.end(), 0);
     for (int32_t& row : rows) row = row * 7 % 90;  // some rows twice
   }
-  Floats result(Backend& backend) {
+  Floats result(Backend& backend) { return result(backend, key.view(), value.view()); }
+  Floats result(Backend& backend, View keys, View values) {
     Floats out(query.rows(), out_width);
     backend.run(kernel::Attention{.query = query.view(),
-                                  .key = key.view(),
-                                  .value = value.view(),
+                                  .key = keys,
+                                  .value = values,
                                   .out = out.view(),
                                   .spans = spans,
                                   .device_spans = operand(spans),
                                   .key_rows = operand(rows),
                                   .heads = heads,
-                                  .causal = causal});
+                                  .causal = causal,
+                                  .score_weight = score_weight ? score_weight->view() : View{}});
     return out;
   }
 
@@ -50,7 +55,70 @@ struct SpanCase {
   bool causal;
   std::vector<AttentionSpan> spans;
   std::vector<int32_t> rows;
+  std::optional<Floats> score_weight;  // of additive scores
 };
+
+/// The elements of a matrix in bf16, with a gap behind each row.
+struct Bf16Matrix {
+  Bf16Matrix(Backend& backend, Floats& from)
+      : elements(static_cast<size_t>(from.rows() * (from.view().cols + 3))) {
+    std::vector<int32_t> rows(static_cast<size_t>(from.rows()));
+    std::iota(rows.begin(), rows.end(), 0);
+    columns = from.view().cols;
+    backend.run(kernel::CopyRows{view(), operand(rows), from.view()});
+  }
+  View view() {
+    return {elements.data(), DType::bf16, std::ssize(elements) / (columns + 3), columns, columns + 3};
+  }
+
+  std::vector<uint16_t> elements;
+  int64_t columns;
+};
+
+TEST(CpuAttention, OfKeysAndValuesInBf16OnEveryInstructionSet) {
+  const auto reference = make_backend({.device = "reference"});
+  for (const auto& [d_k, d_v] : {std::pair(32, 64), std::pair(5, 7), std::pair(64, 1), std::pair(33, 81)})
+    for (const bool causal : {false, true})
+      for (const bool additive : {false, true}) {
+        SpanCase test(d_k, d_v, causal);
+        if (additive) test.score_weight = Floats::normal(1, SpanCase::heads * d_k, 4);
+        Floats exact = test.result(*reference);
+        Bf16Matrix keys(*reference, test.key), values(*reference, test.value);
+        Floats expected = test.result(*reference, keys.view(), values.view());
+        expect_close(expected, exact, 0.2);  // of scores of up to 30, and values of up to 4
+        // What the reference computes is attention to the rounded numbers.
+        for (auto [from, rounded] : {std::pair(&test.key, &keys), std::pair(&test.value, &values)})
+          for (int64_t r = 0; r < from->rows(); ++r)
+            for (int64_t c = 0; c < rounded->columns; ++c)
+              from->at(r, c) = from_bf16(rounded->view().row<uint16_t>(r)[c]);
+        expect_close(expected, test.result(*reference), 0);
+        for (const int64_t target : InstructionSet::all()) {
+          const InstructionSet set(target);
+          SCOPED_TRACE(std::to_string(d_k) + " and " + std::to_string(d_v) + " on " + hwy::TargetName(target));
+          const auto backend = make_backend({.threads = 2});
+          Floats actual = test.result(*backend, keys.view(), values.view());
+          expect_close(actual, expected, 1e-4);
+        }
+      }
+}
+
+/// The cpu backend rounds as the function does that defines it.
+TEST(CpuAttention, KeysAndValuesAreRoundedToTheNearest) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  Floats x = Floats::normal(1, 71, 5);
+  const float special[] = {0.0f,    -0.0f,    1.00390625f, 1.01171875f, 1.0039063f,
+                           3.4e38f, -3.4e38f, infinity,    -infinity,   std::numeric_limits<float>::quiet_NaN(),
+                           1e-45f,  -1e-40f,  65536.0f};
+  for (size_t i = 0; i < std::size(special); ++i)
+    x.at(0, static_cast<int64_t>(i)) = x.at(0, static_cast<int64_t>(58 + i)) = special[i];
+  for (const int64_t target : InstructionSet::all()) {
+    const InstructionSet set(target);
+    const Bf16Matrix rounded(*make_backend(), x);
+    for (int64_t c = 0; c < rounded.columns; ++c)
+      EXPECT_EQ(rounded.elements[static_cast<size_t>(c)], to_bf16(x.at(0, c)))
+          << x.at(0, c) << " on " << hwy::TargetName(target);
+  }
+}
 
 TEST(CpuAttention, OfFewAndManyQueriesOnEveryInstructionSet) {
   for (const auto& [d_k, d_v] : {std::pair(32, 64), std::pair(5, 7), std::pair(64, 1), std::pair(33, 81)})

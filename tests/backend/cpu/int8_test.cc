@@ -97,6 +97,68 @@ TEST(CpuInt8, EveryKernelAgreesWithTheReference) {
   }
 }
 
+/// Ascending ids, of which a token of the weight is one with a probability of 1 to `share`.
+std::vector<int32_t> some_of(int64_t n, uint32_t share, uint64_t seed) {
+  RandomStream random(seed, 0);
+  std::vector<int32_t> ids;
+  for (int32_t id = 0; id < n; ++id)
+    if (random.below(share) == 0) ids.push_back(id);
+  return ids;
+}
+
+/// The logits of some tokens are, to the bit, those of all, whatever kernel computes these.
+TEST(CpuInt8, LogitsOfListsAreThoseOfTheWholeProduct) {
+  for (const Int8Case& c : cases)
+    for (const bool biased : {false, true}) {
+      Weight weight(c.n, c.k, 1);
+      Floats x = Floats::normal(c.m, c.k, 7), bias = Floats::normal(1, c.n, 8);
+      if (c.m > 3) x.at(2, 0) = std::numeric_limits<float>::infinity();
+      std::vector<AttentionSpan> spans;
+      std::vector<int32_t> ids;
+      for (int32_t row = 0, rows = 1; row < c.m; row += rows, rows = rows % 5 + 1) {
+        const auto list = some_of(c.n, static_cast<uint32_t>(1 + spans.size() % 3), spans.size());
+        rows = std::min(rows, static_cast<int32_t>(c.m) - row);
+        spans.push_back({row, rows, static_cast<int32_t>(ids.size()), static_cast<int32_t>(list.size())});
+        ids.insert(ids.end(), list.begin(), list.end());
+      }
+      const auto listed = [&](Backend& backend) {
+        Floats out(c.m, c.n);
+        backend.run(kernel::ListedLogits{.out = out.view(),
+                                         .x = x.view(),
+                                         .weight = weight.view(),
+                                         .bias = biased ? bias.view() : View{},
+                                         .spans = spans,
+                                         .device_spans = operand(spans),
+                                         .ids = operand(ids)});
+        return out;
+      };
+      for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
+        Floats all(c.m, c.n);
+        kernel::Matmul whole = product(all, x, *pack_int8(weight.view(), kernel));
+        if (biased) whole.epilogue = {.bias = bias.view()};
+        const auto packed = pack_int8(weight.view(), kernel);
+        whole.packed_b = packed.get();
+        const auto backend = make_backend({.threads = 2});
+        backend->run(whole);
+        Floats some = listed(*backend), reference = listed(*make_backend({.device = "reference"}));
+        for (const AttentionSpan& span : spans)
+          for (int64_t row = span.query_begin; row < span.query_begin + span.query_count; ++row)
+            for (int64_t j = 0; j < c.n; ++j) {
+              if (j >= span.key_count) {
+                EXPECT_EQ(some.at(row, j), 0) << name << ": row " << row << " has no element " << j;
+                continue;
+              }
+              const float expected = all.at(row, ids[static_cast<size_t>(span.key_begin + j)]);
+              EXPECT_EQ(std::bit_cast<uint32_t>(some.at(row, j)), std::bit_cast<uint32_t>(expected))
+                  << name << ": row " << row << ", element " << j;
+              if (std::isfinite(expected)) {
+                EXPECT_NEAR(reference.at(row, j), expected, 1e-4);
+              }
+            }
+      });
+    }
+}
+
 // All at the ends of the range, where sums of pairs in 16 bits would saturate.
 TEST(CpuInt8, SumsAreExact) {
   const int64_t k = 4096;
