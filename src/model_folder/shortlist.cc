@@ -1,6 +1,7 @@
 #include "model_folder/shortlist.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <numeric>
 
@@ -32,15 +33,31 @@ NamedTensor list(const char* name, const std::vector<int32_t>& values) {
 
 }  // namespace
 
-std::vector<int32_t> Shortlist::targets(std::span<const int32_t> source) const {
-  std::vector<int32_t> all = common_;
-  for (const int32_t id : source)
-    if (id >= 0 && id < std::ssize(by_source_)) {
-      const auto& targets_of_id = by_source_[static_cast<size_t>(id)];
-      all.insert(all.end(), targets_of_id.begin(), targets_of_id.end());
+Shortlist::Shortlist(std::vector<int32_t> common, std::vector<std::vector<int32_t>> by_source,
+                     ShortlistFill fill)
+    : common_(std::move(common)), by_source_(std::move(by_source)), fill_(fill) {
+  const auto count = [&](const std::vector<int32_t>& ids) {
+    for (const int32_t id : ids) {
+      require(id >= 0, "a shortlist can't contain the token {}", id);
+      words_ = std::max(words_, static_cast<size_t>(id) / 64 + 1);
     }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
+  };
+  count(common_);
+  for (const auto& ids : by_source_) count(ids);
+}
+
+std::vector<int32_t> Shortlist::targets(std::span<const int32_t> source) const {
+  std::vector<uint64_t> marks(words_);  // a bit for each token
+  const auto mark = [&](const std::vector<int32_t>& ids) {
+    for (const int32_t id : ids) marks[static_cast<size_t>(id) / 64] |= uint64_t{1} << id % 64;
+  };
+  mark(common_);
+  for (const int32_t id : source)
+    if (id >= 0 && id < std::ssize(by_source_)) mark(by_source_[static_cast<size_t>(id)]);
+  std::vector<int32_t> all;
+  for (size_t word = 0; word < words_; ++word)
+    for (uint64_t rest = marks[word]; rest; rest &= rest - 1)
+      all.push_back(static_cast<int32_t>(word * 64) + std::countr_zero(rest));
   const auto multiple = static_cast<size_t>(fill_.multiple);
   const size_t listed = all.size(), missing = (multiple - listed % multiple) % multiple;
   for (int32_t id = fill_.first; all.size() < listed + missing && id < fill_.target_vocab; ++id)

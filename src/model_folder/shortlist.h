@@ -23,8 +23,7 @@ class Shortlist {
 
   Shortlist() = default;
   /// `by_source` has the target ids of each source id; `common` are the target ids that are always allowed.
-  Shortlist(std::vector<int32_t> common, std::vector<std::vector<int32_t>> by_source, ShortlistFill fill = {})
-      : common_(std::move(common)), by_source_(std::move(by_source)), fill_(fill) {}
+  Shortlist(std::vector<int32_t> common, std::vector<std::vector<int32_t>> by_source, ShortlistFill fill = {});
 
   /// The allowed target ids for the source ids of a sentence, sorted, each once. Ids out of range are ignored.
   std::vector<int32_t> targets(std::span<const int32_t> source) const;
@@ -37,6 +36,7 @@ class Shortlist {
   std::vector<int32_t> common_;
   std::vector<std::vector<int32_t>> by_source_;
   ShortlistFill fill_;
+  size_t words_ = 0;  // of 64 bits, for a bit of each target id
 };
 
 /// Writes a shortlist to a safetensors file, atomically. Its tensors are "common", "targets" (of all source

@@ -309,6 +309,13 @@ Tensor logits(Context& context, const Tensor& states, const OutputWeights& outpu
 OutputWeights select_outputs(const std::shared_ptr<Backend>& backend, const OutputWeights& output,
                              std::span<const int32_t> ids);
 
+/// Adjacent rows of states, and the tokens that may come after them, in host memory.
+struct ListedRows {
+  int64_t rows = 0;
+  std::span<const int32_t> ids;     ///< of the tokens, in ascending order
+  std::span<const int32_t> banned;  ///< places in `ids` of tokens that are not chosen
+};
+
 /// The k most probable ids of each row, best first, with their log-probabilities. In host memory.
 struct Candidates {
   int k = 0;
@@ -319,5 +326,10 @@ struct Candidates {
 /// may be empty. Waits for the kernels.
 Candidates top_k(Context& context, const Tensor& states, const OutputWeights& output, int k,
                  const Tensor& banned);
+/// The same for rows that may each be followed by few tokens, of an output layer in int8 whose elements are in
+/// memory. `lists` are of all rows, in order. `ids` of the result are places in the row's list; those beyond
+/// the end of a shorter list are undefined.
+Candidates top_k_listed(Context& context, const Tensor& states, const OutputWeights& output, int k,
+                        std::span<const ListedRows> lists);
 
 }  // namespace sixfold::ops

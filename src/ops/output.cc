@@ -265,4 +265,64 @@ Candidates top_k(Context& context, const Tensor& states, const OutputWeights& ou
           .log_probs = log_probs.to_host<float>(context.backend())};
 }
 
+namespace {
+
+/// The number of the first lists whose logits fit into a chunk; at least one.
+size_t lists_at_once(std::span<const ListedRows> lists) {
+  int64_t rows = 0, longest = 0;
+  size_t count = 0;
+  for (; count < lists.size(); ++count) {
+    rows += lists[count].rows;
+    longest = std::max(longest, std::ssize(lists[count].ids));
+    if (count > 0 && rows * longest > chunk_elements) break;
+  }
+  return count;
+}
+
+}  // namespace
+
+Candidates top_k_listed(Context& context, const Tensor& states, const OutputWeights& output, int k,
+                        std::span<const ListedRows> lists) {
+  Backend& backend = context.backend();
+  Tensor ids = context.tensor(states.rows(), k, DType::i32),
+         log_probs = context.tensor(states.rows(), k, DType::f32);
+  int64_t first_row = 0;
+  for (size_t count = 0; !lists.empty(); lists = lists.subspan(count)) {
+    count = lists_at_once(lists);
+    std::vector<AttentionSpan> spans;
+    std::vector<int32_t> tokens;
+    int64_t longest = 0, rows = 0;
+    for (const ListedRows& list : lists.first(count)) {
+      spans.push_back({static_cast<int32_t>(rows), static_cast<int32_t>(list.rows),
+                       static_cast<int32_t>(tokens.size()), static_cast<int32_t>(list.ids.size())});
+      tokens.insert(tokens.end(), list.ids.begin(), list.ids.end());
+      longest = std::max(longest, std::ssize(list.ids));
+      rows += list.rows;
+    }
+    const auto pattern = attention_pattern(context, std::move(spans), /*causal=*/false, tokens);
+    const Tensor logits = context.tensor(rows, longest, states.dtype());
+    backend.run(kernel::ListedLogits{.out = logits.view(),
+                                     .x = states.view().slice_rows(first_row, rows),
+                                     .weight = output.weight.view(),
+                                     .bias = output.bias.view(),
+                                     .spans = pattern->spans,
+                                     .device_spans = pattern->on_device(),
+                                     .ids = pattern->key_rows.ids()});
+    for (size_t i = 0; i < count; ++i) {
+      const AttentionSpan& span = pattern->spans[i];
+      const int64_t row = first_row + span.query_begin;
+      const int best = std::min(k, span.key_count);
+      backend.run(kernel::TopK{
+          .logits = logits.view().slice_rows(span.query_begin, span.query_count).slice_cols(0, span.key_count),
+          .k = best,
+          .ids = ids.view().slice_rows(row, span.query_count).slice_cols(0, best),
+          .log_probs = log_probs.view().slice_rows(row, span.query_count).slice_cols(0, best),
+          .banned =
+              lists[i].banned.empty() ? DeviceSpan<const int32_t>{} : context.indices(lists[i].banned).ids()});
+    }
+    first_row += rows;
+  }
+  return {.k = k, .ids = ids.to_host<int32_t>(backend), .log_probs = log_probs.to_host<float>(backend)};
+}
+
 }  // namespace sixfold::ops

@@ -43,17 +43,23 @@ std::vector<int32_t> OutputRows::rows_of(std::span<const int32_t> tokens) const 
   return rows;
 }
 
+const ops::OutputWeights& OutputRows::weights() {
+  if (ids_.empty()) return all_;
+  if (!listed_.weight) listed_ = ops::select_outputs(backend_, all_, ids_);
+  return listed_;
+}
+
 const ops::OutputWeights& OutputRows::without(const std::vector<int32_t>& rows) {
-  if (rows.empty()) return weights_;
+  if (rows.empty()) return weights();
   return find_or_make(without_, rows, [&] {
-    ops::OutputWeights weights = weights_;
-    weights.bias = bias_without(weights, rows, backend_);
-    return weights;
+    ops::OutputWeights others = weights();
+    others.bias = bias_without(others, rows, backend_);
+    return others;
   });
 }
 
 const ops::OutputWeights& OutputRows::selected(const std::vector<int32_t>& rows) {
-  return find_or_make(selected_, rows, [&] { return ops::select_outputs(backend_, weights_, rows); });
+  return find_or_make(selected_, rows, [&] { return ops::select_outputs(backend_, weights(), rows); });
 }
 
 }  // namespace sixfold

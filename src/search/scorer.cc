@@ -27,8 +27,14 @@ bool share_products(const Query& a, const Query& b) {
          std::ranges::equal(a.listed, b.listed) && a.logits == b.logits;
 }
 
+/// Whether a query asks for the most probable tokens and nothing else.
+bool is_plain(const Query& query) {
+  return query.top_k > 0 && !query.renormalize && query.listed.empty() && !query.draw;
+}
+
 /// The scorer of one model. It computes the output layer in chunks; neighbouring hypotheses with equal queries
-/// and the same shortlist share a matrix product.
+/// and the same shortlist share a matrix product. In int8, the logits of all shortlists are computed together,
+/// from the rows of the weight.
 class ModelScorer final : public Scorer {
  public:
   explicit ModelScorer(const DecodeWorkspace& workspace);
@@ -53,9 +59,12 @@ class ModelScorer final : public Scorer {
   bool is_prompt(std::span<const Extension> extensions, const QueryPlace& place, const Query& query) const;
   std::vector<bool> repeating(std::span<const Extension> extensions, std::span<const Query> queries,
                               std::span<const QueryPlace> places) const;
+  void check_tokens(const Query& query) const;
   void answer(const Query& query, OutputRows& output, const Tensor& states, Context& context);
-  void draw_each(std::span<const Query> queries, const OutputRows& output, const Tensor& states,
-                 Context& context);
+  bool reads_rows(const Query& query, const OutputRows& output) const;
+  void answer_listed(std::span<const Query> queries, std::span<OutputRows* const> outputs, const Tensor& states,
+                     Context& context);
+  void draw_each(std::span<const Query> queries, OutputRows& output, const Tensor& states, Context& context);
   void draw_one(const Query& query, const OutputRows& output, std::span<float> logits, size_t vocab);
 
   const DecodeWorkspace& workspace_;
@@ -143,7 +152,7 @@ void ModelScorer::add_given(const Extension& extension, const Query& query, cons
   require(query.tokens_behind == 0, "tokens are given for the last query of an extension alone");
   require(query.given < extension.tokens.size(), "{} tokens are given, but the extension has {}", query.given,
           extension.tokens.size());
-  const OutputRows& output = output_of(extension.request);
+  OutputRows& output = output_of(extension.request);
   const std::vector<int32_t> rows = output.rows_of(extension.tokens.last(query.given));
   require(rows.size() == query.given, "a given token is not in the shortlist");
   const auto count = static_cast<int64_t>(query.given);
@@ -158,11 +167,15 @@ void ModelScorer::add_given(const Extension& extension, const Query& query, cons
   given_log_probs_.insert(given_log_probs_.end(), best.log_probs.begin(), best.log_probs.end());
 }
 
-void ModelScorer::answer(const Query& query, OutputRows& output, const Tensor& states, Context& context) {
-  const auto rows = static_cast<size_t>(states.rows());
+void ModelScorer::check_tokens(const Query& query) const {
   for (const auto& tokens : {query.banned, query.listed})
     for (const int32_t token : tokens)
       require(token >= 0 && token < all_.size(), "token {} is not in the vocabulary of {}", token, all_.size());
+}
+
+void ModelScorer::answer(const Query& query, OutputRows& output, const Tensor& states, Context& context) {
+  const auto rows = static_cast<size_t>(states.rows());
+  check_tokens(query);
   ops::Candidates best;
   if (query.top_k > 0) {
     const std::vector<int32_t> banned = output.rows_of(query.banned);
@@ -187,8 +200,38 @@ void ModelScorer::answer(const Query& query, OutputRows& output, const Tensor& s
   logits_.insert(logits_.end(), listed_answers.logits.begin(), listed_answers.logits.end());
 }
 
+/// Whether a query can be answered by `answer_listed`.
+bool ModelScorer::reads_rows(const Query& query, const OutputRows& output) const {
+  return is_plain(query) && !output.has_all_tokens() && workspace_.model.output().weight.dtype() == DType::i8;
+}
+
+/// Answers queries with shortlists, which are equal but for these.
+void ModelScorer::answer_listed(std::span<const Query> queries, std::span<OutputRows* const> outputs,
+                                const Tensor& states, Context& context) {
+  check_tokens(queries.front());
+  std::vector<std::vector<int32_t>> banned;
+  for (size_t i = 0; i < queries.size(); ++i)
+    if (i == 0 || outputs[i] != outputs[i - 1]) banned.push_back(outputs[i]->rows_of(queries[i].banned));
+  std::vector<ops::ListedRows> lists;
+  for (size_t i = 0; i < queries.size(); ++i) {
+    if (i == 0 || outputs[i] != outputs[i - 1])
+      lists.push_back({.rows = 0, .ids = outputs[i]->ids(), .banned = banned[lists.size()]});
+    ++lists.back().rows;
+  }
+  const ops::Candidates best = ops::top_k_listed(context, states, all_.weights(), queries.front().top_k, lists);
+  const auto k = static_cast<size_t>(best.k);
+  for (size_t row = 0; row < queries.size(); ++row) {
+    const size_t begin = row * k, end = begin + std::min(k, static_cast<size_t>(outputs[row]->size()));
+    for (size_t i = begin; i < end; ++i) {
+      ids_.push_back(outputs[row]->id_of(best.ids[i]));
+      log_probs_.push_back(best.log_probs[i]);
+    }
+    ends_.push_back(ids_.size());
+  }
+}
+
 /// Draws a token for each row on its own. The logits of up to `rows_at_once` rows are computed in one product.
-void ModelScorer::draw_each(std::span<const Query> queries, const OutputRows& output, const Tensor& states,
+void ModelScorer::draw_each(std::span<const Query> queries, OutputRows& output, const Tensor& states,
                             Context& context) {
   constexpr size_t rows_at_once = 64;  // bounds the memory of logits
   const auto vocab = static_cast<size_t>(all_.size()), size = static_cast<size_t>(output.size());
@@ -310,17 +353,20 @@ std::span<const Answer> ModelScorer::score(std::span<const Extension> extensions
   logits_.clear(), given_.clear(), given_ids_.clear(), given_log_probs_.clear();
   attention_.clear();
   const Tensor states = read(extensions, queries, context);
-  const auto output_for = [&](size_t query) -> OutputRows& {
-    return output_of(extensions[places[query].extension].request);
-  };
+  std::vector<OutputRows*> outputs;
+  for (const QueryPlace& place : places) outputs.push_back(&output_of(extensions[place.extension].request));
   for (size_t begin = 0, end = 0; begin < queries.size(); begin = end) {
-    OutputRows& output = output_for(begin);
-    while (end < queries.size() && &output == &output_for(end) && share_products(queries[begin], queries[end]))
+    OutputRows& output = *outputs[begin];
+    const bool listed = reads_rows(queries[begin], output);
+    while (end < queries.size() && share_products(queries[begin], queries[end]) &&
+           (outputs[end] == &output || (listed && !outputs[end]->has_all_tokens())))
       ++end;
-    const auto rows = static_cast<int64_t>(end - begin);
-    const Tensor group = states.slice_rows(static_cast<int64_t>(begin), rows);
-    if (queries[begin].draw)
-      draw_each(queries.subspan(begin, end - begin), output, group, context);
+    const size_t count = end - begin;
+    const Tensor group = states.slice_rows(static_cast<int64_t>(begin), static_cast<int64_t>(count));
+    if (listed)
+      answer_listed(queries.subspan(begin, count), std::span(outputs).subspan(begin, count), group, context);
+    else if (queries[begin].draw)
+      draw_each(queries.subspan(begin, count), output, group, context);
     else
       answer(queries[begin], output, group, context);
   }

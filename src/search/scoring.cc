@@ -17,7 +17,7 @@ std::vector<int32_t> rows_of(const OutputRows& output, std::span<const int32_t> 
 }
 
 /// The log-probability of each label of a batch.
-std::vector<double> label_scores(const DecodeWorkspace& decoding, const Batch& batch, const OutputRows& output,
+std::vector<double> label_scores(const DecodeWorkspace& decoding, const Batch& batch, OutputRows& output,
                                  std::span<const int32_t> allowed) {
   Context context(decoding.backend, decoding.arena);
   const std::vector<int32_t> rows = rows_of(output, batch.labels);
@@ -31,7 +31,7 @@ std::vector<double> label_scores(const DecodeWorkspace& decoding, const Batch& b
       .to_doubles(context.backend());
 }
 
-void score_batch(const DecodeWorkspace& decoding, const Batch& batch, const OutputRows& output,
+void score_batch(const DecodeWorkspace& decoding, const Batch& batch, OutputRows& output,
                  std::span<const int32_t> allowed, std::vector<std::vector<double>>& scores) {
   const std::vector<double> all = label_scores(decoding, batch, output, allowed);
   for (int i = 0; i < batch.target.rows.sequences(); ++i)
@@ -50,8 +50,8 @@ std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
   require_encoder_and_decoder(config, "scoring");
   const int ids_per_row = config.source_ids_per_row();
   const ops::OutputWeights& all_tokens = decoding.model.output();
-  const OutputRows output = allowed.empty() ? OutputRows(all_tokens, decoding.backend)
-                                            : OutputRows(all_tokens, allowed, decoding.backend);
+  OutputRows output = allowed.empty() ? OutputRows(all_tokens, decoding.backend)
+                                      : OutputRows(all_tokens, allowed, decoding.backend);
   std::vector<std::vector<double>> scores;
   BatchBuilder builder;
   const auto flush = [&] {

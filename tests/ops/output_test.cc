@@ -202,6 +202,57 @@ TEST(TopK, IsTheBeginningOfASort) {
       }
 }
 
+/// A weight in int8 with scales of 1/64.
+ops::OutputWeights int8_output(const Machine& machine, int64_t vocab, int64_t d_model) {
+  RandomStream random(5, 0);
+  std::vector<int8_t> elements(static_cast<size_t>(vocab * d_model));
+  for (int8_t& element : elements) element = static_cast<int8_t>(static_cast<int>(random.below(255)) - 127);
+  const auto memory = lasting_memory(machine.backend);
+  Tensor numbers(memory, vocab, d_model, DType::i8), scales(memory, 1, vocab, DType::f32);
+  machine.backend->upload(numbers.view().data, std::as_bytes(std::span(elements)));
+  machine.backend->run(kernel::Fill{scales.view(), 1.0 / 64});
+  Tensor weight = Tensor::of_int8(numbers, scales);
+  weight.set_packed(machine.backend->pack(weight.view(), /*transpose_b=*/true));
+  return {weight, tensor_of(HostMatrix::normal(1, vocab, 3), *machine.backend, memory, DType::f32)};
+}
+
+/// Candidates among lists are those of an output layer of these tokens, to the bit, in many chunks.
+TEST(TopK, OfListsIsThatOfTheirTokens) {
+  for (const Machine& machine : {reference_f32(), cpu(1), cpu(2), discrete(DType::f32)}) {
+    const auto arena = std::make_shared<Arena>(machine.backend);
+    Context context(machine.backend, arena);
+    const int vocab = machine.name.find("cpu") == 0 ? 40'000 : 50, d_model = 5, k = 3;
+    const ops::OutputWeights output = int8_output(machine, vocab, d_model);
+    // The first list has two tokens, fewer than k; the others have 0.8 of all, from an id on.
+    std::vector<std::vector<int32_t>> ids(40), banned(40);
+    std::vector<ops::ListedRows> lists;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      for (int32_t id = static_cast<int32_t>(i); id < vocab; ++id)
+        if (i == 0 ? id % (vocab / 2) == 0 : id % 5 != static_cast<int>(i) % 5) ids[i].push_back(id);
+      if (i % 3 == 1) banned[i] = {0, 2};
+      lists.push_back({.rows = static_cast<int64_t>((i + 1) % 4), .ids = ids[i], .banned = banned[i]});
+    }
+    int64_t rows = 0;
+    for (const auto& list : lists) rows += list.rows;
+    const Tensor states = tensor_of(HostMatrix::normal(rows, d_model, 1), *machine.backend, arena, DType::f32);
+    const auto best = ops::top_k_listed(context, states, output, k, lists);
+    int64_t row = 0;
+    for (const auto& list : lists) {
+      const int some = static_cast<int>(std::min<size_t>(k, list.ids.size()));
+      const auto expected = ops::top_k(context, states.slice_rows(row, list.rows),
+                                       ops::select_outputs(machine.backend, output, list.ids), some,
+                                       list.banned.empty() ? Tensor() : context.indices(list.banned));
+      for (int64_t r = 0; r < list.rows; ++r, ++row)
+        for (int64_t i = 0; i < some; ++i) {
+          const auto at = static_cast<size_t>(row * k + i), place = static_cast<size_t>(r * some + i);
+          EXPECT_EQ(best.ids[at], expected.ids[place]) << machine.name << ", row " << row;
+          EXPECT_EQ(best.log_probs[at], expected.log_probs[place]) << machine.name << ", row " << row;
+        }
+    }
+    EXPECT_EQ(row, rows);
+  }
+}
+
 TEST(TopK, TakesTheLowerIdOfEquals) {
   for (const Machine& machine : output_machines()) {
     const auto arena = std::make_shared<Arena>(machine.backend);

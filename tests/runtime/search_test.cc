@@ -8,9 +8,11 @@
 #include <set>
 
 #include "error_message.h"
+#include "model_folder/model_folder.h"
 #include "runtime/searches.h"
 #include "search/beam.h"
 #include "search/scoring.h"
+#include "temporary_folder.h"
 
 namespace sixfold {
 namespace {
@@ -203,10 +205,16 @@ TEST(Search, WhatASourceGetsDependsOnItselfAlone) {
   }
 }
 
-TEST(Search, AShortlistOfAllSymbolsChangesNothing) {
-  const int vocab = 60;
+/// The model in int8, of which the rows of shortlists are read where they lie.
+std::unique_ptr<Transformer> in_int8(const Transformer& model) {
+  const TemporaryFolder folder;
+  save_model(model, folder.path());
+  return load_packed_model(folder.path(), make_backend(), WeightType::int8);
+}
+
+void expect_nothing_changed_by_a_shortlist_of_all(const Transformer& model) {
+  const int vocab = model.config().target_vocab;
   const auto sources = random_sources(30, 12, vocab, 6);
-  const RandomModel model(vocab, 10);
   Ids all(vocab);
   std::iota(all.begin(), all.end(), 0);
   const Shortlist shortlist(all, {});
@@ -230,10 +238,15 @@ TEST(Search, AShortlistOfAllSymbolsChangesNothing) {
   }
 }
 
-TEST(Search, AShortlistBindsEachSourceByItself) {
-  const int vocab = 60;
+TEST(Search, AShortlistOfAllSymbolsChangesNothing) {
+  const RandomModel model(60, 10);
+  expect_nothing_changed_by_a_shortlist_of_all(model);
+  expect_nothing_changed_by_a_shortlist_of_all(*in_int8(model));
+}
+
+void expect_each_source_bound_by_its_shortlist(const Transformer& model) {
+  const int vocab = model.config().target_vocab;
   const auto sources = random_sources(40, 12, vocab, 6);
-  const RandomModel model(vocab, 10);
   std::vector<Ids> by_source(vocab);
   for (int id = 0; id < vocab; ++id) by_source[static_cast<size_t>(id)] = {id, (id * 7) % vocab};
   const Shortlist shortlist({5}, by_source);
@@ -259,6 +272,12 @@ TEST(Search, AShortlistBindsEachSourceByItself) {
       }
     }
   }
+}
+
+TEST(Search, AShortlistBindsEachSourceByItself) {
+  const RandomModel model(60, 10);
+  expect_each_source_bound_by_its_shortlist(model);
+  expect_each_source_bound_by_its_shortlist(*in_int8(model));
 }
 
 TEST(Search, TheLongestOutputEndsWithTheEndSymbol) {
