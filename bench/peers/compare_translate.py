@@ -2,12 +2,13 @@
 """Translates a text with Sixfold, CTranslate2 and Marian, in alternating rounds, and prints a table (Markdown).
 
     python3 compare_translate.py MODEL INPUT REFERENCE --tokenizer FILE.spm
-        [--ctranslate2 int8=DIR,float32=DIR] [--marian DECODER.yml] [--beams 1,4] [--rounds 3] [--threads 2] [--lines N]
+        [--ctranslate2 int8=DIR,float32=DIR] [--marian DECODER.yml] [--beams 1,4] [--rounds 3] [--threads 2]
+        [--shortlist FILE]
 
 MODEL is a Sixfold model folder in fp32. CTranslate2's models are converted from it (`sixfold export hf`, then its own
 converter) unless they are given. Each program translates from text to text in its own process, `rounds` times. The table has medians, and
 ratios of another program's median to that of Sixfold in int8. BLEU is that of `sixfold evaluate`. Programs that are not installed are
-skipped with a message.
+skipped with a message. With --shortlist, a file of `sixfold shortlist`, Sixfold and CTranslate2 use the same lists.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import json
 import os
 import shlex
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -57,6 +59,24 @@ def converted(options, folder):
     return models
 
 
+def write_vocabulary_map(shortlist, model):
+    """Writes the lists as a CTranslate2 model's vmap.txt: the tokens of all lists, then those of each source token."""
+    data = Path(shortlist).read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    tensors = json.loads(data[8:8 + size])
+
+    def numbers(name):
+        begin, end = tensors[name]["data_offsets"]
+        return struct.unpack(f"<{(end - begin) // 4}i", data[8 + size + begin:8 + size + end])
+
+    tokens = json.loads((Path(model) / "shared_vocabulary.json").read_text(encoding="utf-8"))
+    targets = iter(numbers("targets"))
+    lines = ["\t" + " ".join(tokens[id] for id in numbers("common"))]
+    for source, count in enumerate(numbers("counts")):
+        lines.append(tokens[source] + "\t" + " ".join(tokens[next(targets)] for _ in range(count)))
+    (Path(model) / "vmap.txt").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
 def programs(options, folder):
     """Name -> the command but for what it translates and how."""
     ours = BUILD / "bench/bench_translate"
@@ -64,13 +84,17 @@ def programs(options, folder):
         "Sixfold, int8": [ours, options.int8, "--threads", options.threads],
         "Sixfold, fp32": [ours, options.model, "--threads", options.threads],
     }
+    if options.shortlist:
+        found = {name: [*command, "--shortlist", options.shortlist] for name, command in found.items()}
     if not activation().exists():
         print(f"skipped: CTranslate2, Marian (no {activation()})")
         return found
     peer = ["python", HERE / "translate.py"]
     for kind, model in converted(options, folder).items():
+        if options.shortlist:
+            write_vocabulary_map(options.shortlist, model)
         found[f"CTranslate2, {kind}"] = [*peer, "ctranslate2", model, "--tokenizer", options.tokenizer, "--precision", kind,
-                                         "--workers", options.threads]
+                                         "--workers", options.threads, *(["--vocabulary-map"] if options.shortlist else [])]
     if options.marian:
         found["Marian, fp32"] = [*peer, "marian", options.marian, "--workers", options.threads]
         print("skipped: Marian in int8 (its Python package lacks the program that converts a model for it)")
@@ -171,6 +195,7 @@ def main():
     parser.add_argument("--beams", default="1,4")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", default="2")
+    parser.add_argument("--shortlist")
     options = parser.parse_args()
     print(processor())
     with tempfile.TemporaryDirectory() as folder:

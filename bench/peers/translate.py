@@ -46,6 +46,7 @@ class CTranslate2:
             batch_type=self.options.batch_type,
             length_penalty=self.options.length_penalty,
             max_decoding_length=120,
+            use_vmap=self.options.vocabulary_map,
         )
         return self.tokenizer.decode([result.hypotheses[0] for result in results])
 
@@ -80,6 +81,7 @@ def parse_options():
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--batch-type", default="examples")
     parser.add_argument("--length-penalty", type=float, default=0.6)
+    parser.add_argument("--vocabulary-map", action="store_true", help="CTranslate2: use the model's vmap.txt")
     parser.add_argument("--marian-options", default="")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--one-at-a-time", action="store_true")

@@ -125,6 +125,7 @@ std::vector<std::pair<std::string, std::string>> other_values() {
           {"data.max_ratio", "5"},
           {"data.repeats", "drop"},
           {"data.allow_unknown", "true"},
+          {"data.shortlist", "true"},
           {"data.token_dropout", "0.1"},
           {"data.subword_sampling", "0.1"},
           {"data.capitals", "0.1"},

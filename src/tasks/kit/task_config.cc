@@ -8,7 +8,7 @@
 namespace sixfold {
 namespace {
 
-constexpr std::string_view effective_keys[] = {"model.dropout", "model.attention_dropout",
+constexpr std::string_view effective_keys[] = {"model.dropout", "model.attention_dropout", "data.shortlist",
                                                "model.activation_dropout"};
 constexpr std::string_view input_file_keys[] = {"data.train",      "data.valid",       "data.pair_weights",
                                                 "data.alignments", "tokenizer.source", "tokenizer.target"};

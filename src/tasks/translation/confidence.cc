@@ -20,10 +20,6 @@ namespace {
 
 using Features = std::array<double, confidence_features>;
 
-constexpr size_t max_lines = 1000, min_lines = 200, max_source_tokens = 30'000;
-/// The number of tokens that the search decodes at once.
-constexpr int64_t batch_tokens = 2048;
-
 /// The results of teacher forcing a translation, with its end token if it has one.
 struct ForcedDecoding {
   std::vector<double> log_probabilities;  // of each target token after the forced prefix
@@ -159,31 +155,6 @@ std::vector<double> regress(std::span<const Features> rows, std::span<const doub
   return weights;
 }
 
-void throw_if_stopped(const std::atomic<int>* stop) {
-  if (stop && stop->load() != 0) throw Cancelled();
-}
-
-/// A line of a text and the encoder input of it.
-struct ChosenLine {
-  size_t number = 0;
-  std::vector<int32_t> source;
-};
-
-/// Lines that are spread evenly over a text, within the limits.
-std::vector<ChosenLine> chosen_lines(const ReferencedText& text) {
-  const size_t count = std::min(text.lines, max_lines);
-  std::vector<ChosenLine> lines;
-  size_t tokens = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const size_t number = i * text.lines / count;
-    ChosenLine line{number, text.source(number)};
-    tokens += line.source.size();
-    if (tokens > max_source_tokens) break;
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
 }  // namespace
 
 std::vector<double> confidence_weights(const ModelRuntime& runtime, const ExtraOutputs& extra) {
@@ -234,14 +205,6 @@ std::vector<std::pair<const char*, std::optional<double>>> confidence_fields(
   return {{"confidence", confidence->value}, {"mean_log_probability", confidence->mean_log_probability}};
 }
 
-int64_t fit_tokens(const ReferencedText& text, int beam_size) {
-  const std::vector<ChosenLine> lines = chosen_lines(text);
-  if (lines.size() < min_lines) return 0;
-  int64_t tokens = 0;
-  for (const ChosenLine& line : lines) tokens += std::ssize(line.source);
-  return (1 + beam_size) * tokens;
-}
-
 std::vector<double> fit_confidence(const DecodeWorkspace& decoding, const Tokenizers& tokenizers,
                                    const ReferencedText& text, SearchOptions options,
                                    const std::atomic<int>* stop) {
@@ -249,22 +212,11 @@ std::vector<double> fit_confidence(const DecodeWorkspace& decoding, const Tokeni
     log_info("the model has no confidence of its translations: {}", reason);
     return std::vector<double>();
   };
-  const std::vector<ChosenLine> lines = chosen_lines(text);
-  if (lines.size() < min_lines)
-    return no_weights(
-        fmt::format("fitting it needs {} lines of text with references; found {}", min_lines, lines.size()));
-  options.n_best = 1;
-  options.batch_tokens = batch_tokens;
-  constexpr size_t lines_per_search = 50;  // `stop` is checked between searches
-  std::vector<Hypothesis> outputs(lines.size());
-  for (size_t begin = 0; begin < lines.size(); begin += lines_per_search) {
-    throw_if_stopped(stop);
-    std::vector<std::vector<int32_t>> sources;
-    for (size_t i = begin; i < std::min(begin + lines_per_search, lines.size()); ++i)
-      sources.push_back(lines[i].source);
-    search(decoding, sources, options,
-           [&](size_t i, std::vector<Hypothesis> found) { outputs[begin + i] = std::move(found.front()); });
-  }
+  const std::vector<MeasuredLine> lines = measured_lines(text);
+  if (lines.size() < min_measured_lines)
+    return no_weights(fmt::format("fitting it needs {} lines of text with references; found {}",
+                                  min_measured_lines, lines.size()));
+  const std::vector<Hypothesis> outputs = translations_of(decoding, lines, options, stop);
   const size_t forced = options.rules.forced_first_token >= 0 ? 1 : 0;
   const Chrf chrf;
   std::vector<Features> rows;

@@ -1,7 +1,6 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +10,7 @@
 #include "runtime/model_runtime.h"
 #include "runtime/search.h"
 #include "tasks/translation/extra_outputs.h"
+#include "tasks/translation/measured_lines.h"
 #include "text/tokenizers.h"
 
 // Confidence: an estimate of the quality of a translation, by a linear model over features of the translation.
@@ -40,24 +40,13 @@ std::optional<LineConfidence> mean_confidence(std::span<const std::optional<Line
 std::vector<std::pair<const char*, std::optional<double>>> confidence_fields(
     const std::optional<LineConfidence>& confidence);
 
-/// Source lines with reference translations.
-struct ReferencedText {
-  size_t lines = 0;
-  std::function<std::vector<int32_t>(size_t line)> source;  ///< the encoder input of a line, not empty
-  std::function<std::string(size_t line)> reference;
-};
-
 /// Fits the weights to a text: translates lines of it by a search, and fits the chrF of each line, divided by
 /// 100, by ridge regression in fp64. The result depends only on the model, the search options and the text.
-/// Uses at most 1,000 lines and 30,000 source tokens, spread over the text. Returns no weights, and logs the
-/// reason, if there are fewer than 200 lines, or if all translations are equally likely or equally good. The
-/// model must be packed. When `stop` becomes nonzero, `Cancelled` is thrown.
+/// Uses the text's `measured_lines`. Returns no weights, and logs the reason, if these are too few, or if all
+/// translations are equally likely or equally good. The model must be packed. When `stop` becomes nonzero,
+/// `Cancelled` is thrown.
 std::vector<double> fit_confidence(const DecodeWorkspace& decoding, const Tokenizers& tokenizers,
                                    const ReferencedText& text, SearchOptions options,
                                    const std::atomic<int>* stop = nullptr);
-
-/// The approximate cost of `fit_confidence`, as the number of tokens that training processes in the same time;
-/// 0 if the text has too few lines to fit weights.
-int64_t fit_tokens(const ReferencedText& text, int beam_size);
 
 }  // namespace sixfold

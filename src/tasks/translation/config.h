@@ -37,7 +37,7 @@ struct ParallelDataOptions : BatchOptions {
   double token_dropout = 0;
   double subword_sampling = 0;
   double capitals = 0, noise = 0;
-  bool allow_unknown = false;
+  bool allow_unknown = false, shortlist = false;
   std::string source_language, target_language;
   std::vector<std::string> languages;
   double temperature = 1;
@@ -85,6 +85,10 @@ inline void visit(OptionVisitor& v, ParallelDataOptions& o) {
           "share of the pairs of which training also has a copy whose source has typing errors", between(0, 1));
   v.field("allow_unknown", o.allow_unknown,
           "train although more than a tenth of the tokens of a side are not in the vocabulary");
+  v.field(
+      "shortlist", o.shortlist,
+      "when training ends, learn from the training text which target tokens each source token may become, "
+      "and keep the smallest list with which translations of the validation text lose neither BLEU nor chrF");
   v.field("source_language", o.source_language,
           "code of the language of the sources, such as en or pt-BR, which is kept with the model and chooses "
           "the texts of .tmx files");

@@ -10,6 +10,7 @@
 #include "tasks/translation/alignment_layer.h"
 #include "tasks/translation/confidence.h"
 #include "tasks/translation/data.h"
+#include "tasks/translation/lossless_shortlist.h"
 #include "tasks/translation/scores.h"
 #include "tasks/translation/settings.h"
 
@@ -57,6 +58,7 @@ class TranslationTask : public Task {
   TranslationTask(const TranslationOptions& options, const TaskStart& start, TranslationData data)
       : validation_(options.validation),
         several_languages_(!options.data.languages.empty()),
+        wants_shortlist_(options.data.shortlist),
         stop_(start.stop),
         tokenizers_(data.tokenizers),
         config_(config_of(options, start.model, tokenizers_)),
@@ -99,13 +101,20 @@ class TranslationTask : public Task {
     } catch (const Error& error) {  // training must not fail because of it
       log_warning("the model has no confidence of its translations: {}", error.what());
     }
+    if (wants_shortlist_)
+      shortlist_ = lossless_shortlist(model, *tokenizers_.target, train_.corpus(), referenced_text(),
+                                      {.rules = model.config().generation}, stop_);
     model.discard_packed();
     model.set_settings(write_options(settings));
   }
   int64_t measure_tokens() const override {
-    return fit_tokens(referenced_text(), config_.generation.beam_size);
+    return translation_tokens(referenced_text(), config_.generation.beam_size) *
+           (1 + (wants_shortlist_ ? shortlist_measurements : 0));
   }
-  void write(const std::string& folder) const override { save_tokenizers(tokenizers_, folder); }
+  void write(const std::string& folder) const override {
+    save_tokenizers(tokenizers_, folder);
+    if (shortlist_) save_shortlist(folder + "/" + Shortlist::file_name, *shortlist_, config_);
+  }
   std::string history() const override {
     nlohmann::ordered_json text;
     text["pairs"] = record_.report.kept();
@@ -125,7 +134,7 @@ class TranslationTask : public Task {
   }
 
   TranslationValidationOptions validation_;
-  bool several_languages_;
+  bool several_languages_, wants_shortlist_;
   const std::atomic<int>* stop_;
   Tokenizers tokenizers_;
   ModelConfig config_;
@@ -134,6 +143,7 @@ class TranslationTask : public Task {
   PairDataset train_;
   ParallelText valid_text_;
   PairDataset valid_;
+  mutable std::optional<Shortlist> shortlist_;  // once `measure` has chosen one
 };
 
 void describe_translation(const ModelConfig& model, const InfoLine& line) {
