@@ -27,6 +27,9 @@ void require_same_architecture(ModelConfig a, ModelConfig b, const std::string& 
     config->dropout = config->attention_dropout = config->activation_dropout = 0;
     config->generation = {};
     config->drop_fitted_settings();
+    // 0 stands for the encoder's sizes.
+    if (config->decoder_heads == config->heads) config->decoder_heads = 0;
+    if (config->decoder_d_ff == config->d_ff) config->decoder_d_ff = 0;
   }
   const auto refuse = [&](const std::string& key, const OptionNode* left, const OptionNode* right) {
     if (left && left->kind == OptionNode::Kind::list)

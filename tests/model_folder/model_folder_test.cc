@@ -226,6 +226,18 @@ TEST_F(ModelDir, RefusesDamagedWeights) {
   expect_holds(error_message([&] { verify_parameters(path); }), "is damaged");
 }
 
+TEST_F(ModelDir, AveragesModelsThatSayTheSameSizesInTwoWays) {
+  ModelConfig config = folder_config();
+  config.decoder_heads = config.heads, config.decoder_d_ff = config.d_ff;
+  average_models({save("a", 1), save("explicit", 2, config)}, folder_ / "mean");
+  config.decoder_d_ff = 2 * config.d_ff;
+  const std::string wider = save("wider", 3, config);
+  expect_holds(error_message([&] {
+                 average_models({folder_ / "a", wider}, folder_ / "mean");
+               }),
+               "decoder_d_ff");
+}
+
 TEST_F(ModelDir, AveragesOnlyWhatIsAlike) {
   const std::string a = save("a", 1);
   ModelConfig config = folder_config();
