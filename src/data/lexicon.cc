@@ -94,9 +94,9 @@ void LexicalTable::Row::normalize() {
 }
 
 std::vector<std::vector<int32_t>> learn_lexicon(const TokenCorpus& corpus, int source_vocab, int target_vocab,
-                                                int best, int iterations) {
+                                                int best, int iterations, const std::atomic<int>* stop) {
   constexpr float min_probability = 1e-4f;
-  const LexicalTable table(corpus, source_vocab, iterations);
+  const LexicalTable table(corpus, source_vocab, iterations, stop);
   std::vector<std::vector<int32_t>> lexicon;
   for (int32_t id = 0; id < source_vocab; ++id)
     lexicon.push_back(table.best(id, std::min(best, target_vocab), min_probability));

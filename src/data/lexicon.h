@@ -45,9 +45,11 @@ class LexicalTable {
 };
 
 /// For each source id, up to `best` target ids, the most likely translations first, by a `LexicalTable`.
-/// Translations with a probability below 1/10,000 are omitted.
+/// Translations with a probability below 1/10,000 are omitted. When `stop` becomes nonzero, `Cancelled` is
+/// thrown.
 std::vector<std::vector<int32_t>> learn_lexicon(const TokenCorpus& corpus, int source_vocab, int target_vocab,
-                                                int best, int iterations = 5);
+                                                int best, int iterations = 5,
+                                                const std::atomic<int>* stop = nullptr);
 
 /// The `count` most frequent target ids, including the end token; of equally frequent ids, the lower first.
 std::vector<int32_t> frequent_targets(const TokenCorpus& corpus, int target_vocab, int count);

@@ -63,6 +63,17 @@ void copy_tokenizers(const std::string& from, const std::string& to) {
   }
 }
 
+/// Whether all models have the same shortlist: one that was chosen for some of them need not suit their
+/// average.
+bool have_one_shortlist(const std::vector<std::string>& folders) {
+  const auto list = [](const std::string& folder) {
+    const fs::path path = fs::path(folder) / Shortlist::file_name;
+    return fs::exists(path) ? read_regular_file(path) : std::string();
+  };
+  return std::ranges::all_of(folders,
+                             [&](const std::string& folder) { return list(folder) == list(folders[0]); });
+}
+
 /// Sets the weights of `model` to the average of those of several models.
 void average_weights(const std::vector<std::string>& folders, Transformer& model) {
   std::vector<std::unique_ptr<Transformer>> models;
@@ -95,6 +106,7 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
   AtomicDirectory folder(output, is_model_file);
   save_model(model, folder.path());
   copy_tokenizers(folders.front(), folder.path());
+  if (!have_one_shortlist(folders)) fs::remove(fs::path(folder.path()) / Shortlist::file_name);
   nlohmann::ordered_json step{{"step", "average"}, {"models", folders.size()}};
   for (const std::string& averaged : folders) step["weights"].push_back(hash_of_weights_file(averaged));
   write_provenance(folder.path(), read_provenance(folders.front()), step.dump());

@@ -312,8 +312,8 @@ OutputWeights select_outputs(const std::shared_ptr<Backend>& backend, const Outp
 /// Adjacent rows of states, and the tokens that may come after them, in host memory.
 struct ListedRows {
   int64_t rows = 0;
-  std::span<const int32_t> ids;     ///< of the tokens, in ascending order
-  std::span<const int32_t> banned;  ///< places in `ids` of tokens that are not chosen
+  std::span<const int32_t> ids;      ///< of the tokens, in ascending order
+  std::vector<int32_t> banned = {};  ///< places in `ids` of tokens that are not chosen
 };
 
 /// The k most probable ids of each row, best first, with their log-probabilities. In host memory.

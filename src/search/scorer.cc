@@ -33,8 +33,8 @@ bool is_plain(const Query& query) {
 }
 
 /// The scorer of one model. It computes the output layer in chunks; neighbouring hypotheses with equal queries
-/// and the same shortlist share a matrix product. In int8, the logits of all shortlists are computed together,
-/// from the rows of the weight.
+/// and the same shortlist share a matrix product. In int8, plain queries that are equal but for their
+/// shortlists share a call, which reads the rows of the weight.
 class ModelScorer final : public Scorer {
  public:
   explicit ModelScorer(const DecodeWorkspace& workspace);
@@ -209,13 +209,10 @@ bool ModelScorer::reads_rows(const Query& query, const OutputRows& output) const
 void ModelScorer::answer_listed(std::span<const Query> queries, std::span<OutputRows* const> outputs,
                                 const Tensor& states, Context& context) {
   check_tokens(queries.front());
-  std::vector<std::vector<int32_t>> banned;
-  for (size_t i = 0; i < queries.size(); ++i)
-    if (i == 0 || outputs[i] != outputs[i - 1]) banned.push_back(outputs[i]->rows_of(queries[i].banned));
   std::vector<ops::ListedRows> lists;
   for (size_t i = 0; i < queries.size(); ++i) {
     if (i == 0 || outputs[i] != outputs[i - 1])
-      lists.push_back({.rows = 0, .ids = outputs[i]->ids(), .banned = banned[lists.size()]});
+      lists.push_back({.ids = outputs[i]->ids(), .banned = outputs[i]->rows_of(queries[i].banned)});
     ++lists.back().rows;
   }
   const ops::Candidates best = ops::top_k_listed(context, states, all_.weights(), queries.front().top_k, lists);

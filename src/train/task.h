@@ -115,7 +115,8 @@ class Task {
   virtual int64_t score_bytes(int64_t /*part_tokens*/) const { return 0; }
 
   /// Tunes settings of a finished model by measurements: sets generation settings and settings of the task in
-  /// the config of `model`, which has the weights of the result. Called by the root process alone.
+  /// the config of `model`, which has the weights of the result, and may keep files that `write` adds from then
+  /// on. Called by the root process alone, and by no other thread at the same time as `write`.
   virtual void measure(Transformer& /*model*/) const {}
   /// Returns an estimate of the time of `measure`: the number of tokens that training processes in this time.
   virtual int64_t measure_tokens() const { return 0; }

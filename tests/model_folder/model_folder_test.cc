@@ -238,6 +238,17 @@ TEST_F(ModelDir, AveragesModelsThatSayTheSameSizesInTwoWays) {
                "decoder_d_ff");
 }
 
+/// A list that was chosen for one model need not suit the average.
+TEST_F(ModelDir, AnAverageHasTheShortlistThatAllHave) {
+  const std::string a = save("a", 1), b = save("b", 2), list = "/shortlist.safetensors";
+  write_file_atomically(a + list, "words");
+  average_models({a, b}, folder_ / "mean");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "mean" + list));
+  write_file_atomically(b + list, "words");
+  average_models({a, b}, folder_ / "mean");
+  EXPECT_EQ(read_file(folder_ / "mean" + list), "words");
+}
+
 TEST_F(ModelDir, AveragesOnlyWhatIsAlike) {
   const std::string a = save("a", 1);
   ModelConfig config = folder_config();

@@ -1,7 +1,5 @@
 #include <hwy/targets.h>
 
-#include <optional>
-
 #include "backend/cpu/amx.h"
 #include "backend/cpu/int8.h"
 
@@ -67,14 +65,13 @@ SIXFOLD_AMX void multiply_tiles(const Group& group, int32_t* sums) {
 }
 
 /// Adds to the sums of a group the products of the headers and of the words after the whole tiles, and adds
-/// them, scaled, to totals [rows, columns]; of the `first` group overwrites these. Of the last one stores the
-/// results instead, and for the others these are null.
+/// them, scaled, to totals [rows, columns]; of the `first` group overwrites these. Of the `last` one it
+/// stores the results instead.
 SIXFOLD_VNNI void add_group(const Group& group, const int32_t* sums, int rows, float* totals, bool first,
-                            const Int8Results* results) {
+                            bool last, const Int8Results& results) {
   const __m512i header0 = _mm512_loadu_si512(group.panel),
                 header1 = _mm512_loadu_si512(group.panel + tile_side);
-  std::optional<SixteenResults> last0, last1;
-  if (results) last0.emplace(*results, 0), last1.emplace(*results, tile_side);
+  const SixteenResults finished0(results, 0), finished1(results, tile_side);
   for (int r = 0; r < rows; ++r, sums += columns, totals += columns) {
     const __m512i header = _mm512_set1_epi32(group.headers[r * group.stride]);
     __m512i sum0 = _mm512_dpwssd_epi32(_mm512_loadu_si512(sums), header0, header),
@@ -90,9 +87,9 @@ SIXFOLD_VNNI void add_group(const Group& group, const int32_t* sums, int rows, f
                  before1 = first ? zero : _mm512_loadu_ps(totals + tile_side),
                  total0 = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(sum0), before0),
                  total1 = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(sum1), before1);
-    if (results) {
-      last0->store(total0, r);
-      last1->store(total1, r);
+    if (last) {
+      finished0.store(total0, r);
+      finished1.store(total1, r);
     } else {
       _mm512_storeu_ps(totals, total0);
       _mm512_storeu_ps(totals + tile_side, total1);
@@ -121,7 +118,7 @@ void multiply_rows(const Int8Rows& x, int64_t first_row, int rows, const int32_t
   multiply(group(0), sums[0]);
   for (int64_t g = 0; g < groups; ++g) {
     if (g + 1 < groups) multiply(group(g + 1), sums[(g + 1) % 2]);
-    add_group(group(g), sums[g % 2], rows, totals, g == 0, g + 1 == groups ? &results : nullptr);
+    add_group(group(g), sums[g % 2], rows, totals, g == 0, g + 1 == groups, results);
   }
 }
 

@@ -1,7 +1,5 @@
 #include <hwy/targets.h>
 
-#include <optional>
-
 #include "backend/cpu/int8.h"
 
 // Uses AVX512-VNNI through compiler intrinsics, because Highway's AVX3 does not include it.
@@ -28,8 +26,7 @@ struct Quads {
     for (int64_t g = 0; g < groups; ++g) {
       const int64_t words = layout.weight_words(x.k, g);
       multiply<bits, rows>(from + g * layout.row_words(), headers + g, stride, panel, words, sums);
-      add<bits, rows>(x, first_row * groups + g, groups, sums, panel, totals, g == 0,
-                      g + 1 == groups ? &results : nullptr);
+      add<bits, rows>(x, first_row * groups + g, groups, sums, panel, totals, g == 0, g + 1 == groups, results);
       panel += columns * (1 + words);
     }
   }
@@ -78,19 +75,19 @@ struct Quads {
     }
   }
 
-  /// Adds these sums, scaled, to totals [rows, columns]; of the `first` group overwrites these. Of the last one
-  /// stores the results instead, and for the others these are null. `scale_place`: that of the first row's
-  /// group in x.scales. `header`: of the weight's group.
+  /// Adds these sums, scaled, to totals [rows, columns]; of the `first` group overwrites these. Of the `last`
+  /// one it stores the results instead. `scale_place`: that of the first row's group in x.scales. `header`: of
+  /// the weight's group.
   template <int bits, int rows>
   SIXFOLD_VNNI static void add(const Int8Rows& x, int64_t scale_place, int64_t groups, const int32_t* sums,
-                               const int32_t* header, float* totals, bool first, const Int8Results* results) {
+                               const int32_t* header, float* totals, bool first, bool last,
+                               const Int8Results& results) {
     const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000));
     for (int c = 0; c < columns; c += 16) {
       const __m512i both = _mm512_loadu_si512(header + c);
       const __m512 weight_scale = _mm512_castsi512_ps(_mm512_slli_epi32(both, 16)),
                    weight_offset = _mm512_castsi512_ps(_mm512_and_si512(both, upper));
-      std::optional<SixteenResults> last;
-      if (results) last.emplace(*results, c);
+      const SixteenResults finished(results, c);
       for (int r = 0; r < rows; ++r) {
         const int64_t i = scale_place + r * groups;
         float* to = totals + r * columns + c;
@@ -101,7 +98,10 @@ struct Quads {
           total = _mm512_fmadd_ps(_mm512_set1_ps(x.sums[i]), weight_offset, total);
         }
         total = _mm512_fmadd_ps(scale, sum, total);
-        last ? last->store(total, r) : _mm512_storeu_ps(to, total);
+        if (last)
+          finished.store(total, r);
+        else
+          _mm512_storeu_ps(to, total);
       }
     }
   }

@@ -69,7 +69,7 @@ Tensor DistanceBias::t5(int64_t keys, Context& context) const {
   for (int64_t distance = 1 - keys; distance < keys; ++distance)
     ids.push_back(t5_bucket(distance, both_directions_, buckets_, longest_));
   TokenRows rows;
-  rows.ragged.add(static_cast<int>(ids.size()));
+  rows.ragged.offsets = {0, static_cast<int32_t>(ids.size())};
   return ops::embed(context, {learned_, {}}, context.indices(ids), rows);
 }
 

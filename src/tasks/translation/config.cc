@@ -113,6 +113,8 @@ std::vector<std::string> advice_for(const TranslationOptions& o) {
   std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o);
   if (o.data.alignments.empty() && o.train.alignment_weight != defaults.train.alignment_weight)
     advice.emplace_back("train.alignment_weight has no effect without data.alignments");
+  if (o.data.shortlist && o.data.valid.empty())
+    advice.emplace_back("data.shortlist has no effect without data.valid, with which lists are measured");
   return advice;
 }
 

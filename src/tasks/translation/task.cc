@@ -86,30 +86,31 @@ class TranslationTask : public Task {
                                 validation_, run);
   }
   int64_t score_bytes(int64_t part_tokens) const override {
-    return translation_score_bytes(config_, valid_.corpus(), validation_, part_tokens);
+    return std::max(translation_score_bytes(config_, valid_.corpus(), validation_, part_tokens),
+                    wants_shortlist_ ? shortlist_bytes(train_.corpus()) : 0);
   }
 
   void measure(Transformer& model) const override {
     model.pack();
     model.set_generation(with_alignment_layer(model, tokenizers_));
     auto settings = settings_of<TranslationSettings>(model.config());
-    try {
-      settings.confidence =
-          fit_confidence(model, tokenizers_, referenced_text(), {.rules = model.config().generation}, stop_);
-    } catch (const Cancelled&) {
-      throw;
-    } catch (const Error& error) {  // training must not fail because of it
-      log_warning("the model has no confidence of its translations: {}", error.what());
-    }
-    if (wants_shortlist_)
-      shortlist_ = lossless_shortlist(model, *tokenizers_.target, train_.corpus(), referenced_text(),
-                                      {.rules = model.config().generation}, stop_);
+    SearchOptions search{.rules = model.config().generation};
+    measure_if_possible("shortlist", [&] {
+      if (wants_shortlist_)
+        shortlist_ =
+            lossless_shortlist(model, *tokenizers_.target, train_.corpus(), referenced_text(), search, stop_);
+    });
+    search.shortlist = shortlist_ ? &*shortlist_ : nullptr;
+    measure_if_possible("confidence of its translations", [&] {
+      settings.confidence = fit_confidence(model, tokenizers_, referenced_text(), search, stop_);
+    });
     model.discard_packed();
     model.set_settings(write_options(settings));
   }
   int64_t measure_tokens() const override {
-    return translation_tokens(referenced_text(), config_.generation.beam_size) *
-           (1 + (wants_shortlist_ ? shortlist_measurements : 0));
+    const int beam_size = config_.generation.beam_size;
+    return translation_tokens(referenced_text(), beam_size) +
+           (wants_shortlist_ ? shortlist_tokens(train_.corpus(), referenced_text(), beam_size) : 0);
   }
   void write(const std::string& folder) const override {
     save_tokenizers(tokenizers_, folder);
@@ -124,6 +125,18 @@ class TranslationTask : public Task {
   }
 
  private:
+  /// Training must not fail because of what is measured when it has ended.
+  template <class Measure>
+  static void measure_if_possible(const char* what, const Measure& measure) {
+    try {
+      measure();
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const Error& error) {
+      log_warning("the model has no {}: {}", what, error.what());
+    }
+  }
+
   ReferencedText referenced_text() const {
     return {static_cast<size_t>(valid_text_.size()),
             [this](size_t line) {
