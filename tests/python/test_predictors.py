@@ -33,7 +33,8 @@ def test_options_are_those_of_the_command_line(translator, models):
     found = translator.translate("a b c d", tokens=True, alignment=True, **options)
     every = [found, *found.alternatives]
     assert [t.text for t in every] == [w["text"] for w in wanted]
-    assert [t.score for t in every] == [w["score"] for w in wanted]
+    # With sanitizers the module has other vectors than the program, and other last digits.
+    assert [t.score for t in every] == pytest.approx([w["score"] for w in wanted], rel=1e-5)
     assert [t.text for t in found.tokens] == [w["piece"] for w in wanted[0]["tokens"]]
     assert " ".join(f"{s}-{t}" for s, t in found.alignment) == wanted[0]["alignment"]
 
