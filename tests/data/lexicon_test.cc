@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+
 namespace sixfold {
 namespace {
 
@@ -32,6 +34,11 @@ TEST(Lexicon, KeepsTheBestInTheirOrder) {
   const auto lexicon = learn_lexicon(corpus(), 7, 20, 3, 2);
   EXPECT_EQ(lexicon[4].size(), 3u);
   EXPECT_EQ(lexicon[4][0], 14);
+}
+
+TEST(Lexicon, StopsWhenItIsAsked) {
+  const std::atomic<int> stop{1};
+  EXPECT_THROW(learn_lexicon(corpus(), 7, 20, 3, 5, &stop), Cancelled);
 }
 
 TEST(Lexicon, FrequentTargets) {

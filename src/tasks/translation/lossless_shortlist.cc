@@ -33,7 +33,8 @@ int64_t links_of_pair(const TokenCorpus& corpus) {
 
 /// Pairs that are spread evenly over a corpus, as many as learning reads.
 TokenCorpus some_pairs(const TokenCorpus& corpus) {
-  const int64_t count = std::min(corpus.size(), most_links / links_of_pair(corpus) + 1);
+  const int64_t count = most_links / links_of_pair(corpus) + 1;
+  if (count >= corpus.size()) return corpus;
   TokenCorpus some{.source = {}, .target = {}, .target_eos = corpus.target_eos};
   for (int64_t i = 0; i < count; ++i) {
     const auto pair = static_cast<int64_t>(static_cast<__int128>(i) * corpus.size() / count);

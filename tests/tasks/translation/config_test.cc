@@ -217,6 +217,9 @@ TEST_F(TranslationConfigTest, WhatHasNoEffectIsSaid) {
   EXPECT_NE(advice({"schedule.kind=noam"}).find("schedule.learning_rate has no effect"), std::string::npos);
   const std::string short_noam = advice({"schedule.kind=noam", "schedule.warmup=0"});
   EXPECT_NE(short_noam.find("within the 4000 updates"), std::string::npos) << short_noam;
+  EXPECT_NE(
+      advice({"data.shortlist=true", "data.valid="}).find("data.shortlist has no effect without data.valid"),
+      std::string::npos);
   EXPECT_NE(advice({"train.alignment_weight=0.5"}).find("has no effect without data.alignments"),
             std::string::npos);
   EXPECT_NE(advice({"teacher.weight=2"}).find("no effect without teacher.model"), std::string::npos);

@@ -82,6 +82,25 @@ TEST_F(LosslessShortlist, StopsWhenItIsAsked) {
   EXPECT_THROW(lossless_shortlist(model_, *tokenizer_, none, text(300), options_, &stop), Cancelled);
 }
 
+/// The forecasts grow with the pairs of tokens, up to as many as are read, whatever the size of the text.
+TEST_F(LosslessShortlist, ForecastsTimeAndMemory) {
+  const auto corpus = [](int pairs) {
+    TokenCorpus train;
+    const std::vector<int32_t> ids(39, 5);
+    for (int i = 0; i < pairs; ++i) train.source.add(ids), train.target.add(ids);
+    return train;
+  };
+  const TokenCorpus small = corpus(100), larger = corpus(200), large = corpus(20'000), largest = corpus(40'000);
+  const auto tokens = [&](const TokenCorpus& train) { return shortlist_tokens(train, text(300), 4); };
+  EXPECT_EQ(shortlist_bytes(larger), 2 * shortlist_bytes(small));
+  EXPECT_EQ(shortlist_bytes(largest), shortlist_bytes(large));
+  EXPECT_LE(shortlist_bytes(largest), 200'000'000);
+  EXPECT_GE(tokens(small), 4 * translation_tokens(text(300), 4));
+  EXPECT_GT(tokens(large), tokens(small) + 100'000);
+  EXPECT_EQ(tokens(largest), tokens(large));
+  EXPECT_EQ(shortlist_tokens(large, text(199), 4), 0);
+}
+
 /// Lines of many words, and lines that begin with three words that all have, which is what a model soon learns.
 std::string numbered_lines(const std::vector<std::vector<int32_t>>& lines, char language) {
   std::string text;
