@@ -27,14 +27,9 @@ bool share_products(const Query& a, const Query& b) {
          std::ranges::equal(a.listed, b.listed) && a.logits == b.logits;
 }
 
-/// Whether a query asks for the most probable tokens and nothing else.
-bool is_plain(const Query& query) {
-  return query.top_k > 0 && !query.renormalize && query.listed.empty() && !query.draw;
-}
-
 /// The scorer of one model. It computes the output layer in chunks; neighbouring hypotheses with equal queries
-/// and the same shortlist share a matrix product. In int8, plain queries that are equal but for their
-/// shortlists share a call, which reads the rows of the weight.
+/// and the same shortlist share a matrix product. In int8, queries for the most probable tokens alone that are
+/// equal but for their shortlists share a call, which reads the rows of the weight.
 class ModelScorer final : public Scorer {
  public:
   explicit ModelScorer(const DecodeWorkspace& workspace);
@@ -200,9 +195,11 @@ void ModelScorer::answer(const Query& query, OutputRows& output, const Tensor& s
   logits_.insert(logits_.end(), listed_answers.logits.begin(), listed_answers.logits.end());
 }
 
-/// Whether a query can be answered by `answer_listed`.
+/// Whether `answer_listed` can answer a query: it asks for the most probable tokens of a shortlist alone.
 bool ModelScorer::reads_rows(const Query& query, const OutputRows& output) const {
-  return is_plain(query) && !output.has_all_tokens() && workspace_.model.output().weight.dtype() == DType::i8;
+  const bool asks_for_more = query.renormalize || !query.listed.empty() || query.draw;
+  return query.top_k > 0 && !asks_for_more && !output.has_all_tokens() &&
+         workspace_.model.output().weight.dtype() == DType::i8;
 }
 
 /// Answers queries with shortlists, which are equal but for these.
