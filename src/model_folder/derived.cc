@@ -68,7 +68,7 @@ void copy_tokenizers(const std::string& from, const std::string& to) {
 bool have_one_shortlist(const std::vector<std::string>& folders) {
   const auto list = [](const std::string& folder) {
     const fs::path path = fs::path(folder) / Shortlist::file_name;
-    return fs::exists(path) ? read_regular_file(path) : std::string();
+    return fs::exists(fs::symlink_status(path)) ? read_regular_file(path) : std::string();
   };
   return std::ranges::all_of(folders,
                              [&](const std::string& folder) { return list(folder) == list(folders[0]); });

@@ -82,6 +82,7 @@ void save_shortlist(const std::string& path, const Shortlist& shortlist, const M
 
 Shortlist load_shortlist(const std::string& path, const ModelConfig& config) {
   const SafetensorsFile file = SafetensorsFile::open(path);
+  file.verify();
   const auto& metadata = file.metadata();
   const auto require_hash = [&](const char* key, const std::string& hash) {
     const auto found = metadata.find(key);

@@ -60,6 +60,14 @@ TEST_F(ShortlistTest, IsFilledUp) {
   }
 }
 
+/// A token that became another one would change translations and no limit would notice it.
+TEST_F(ShortlistTest, RefusesDamagedTokens) {
+  std::string bytes = read_file(path_);
+  bytes[bytes.size() - sizeof(int32_t)] ^= 1;
+  write_file_atomically(path_, bytes);
+  EXPECT_NE(error_message([&] { load_shortlist(path_, config_); }).find("is damaged"), std::string::npos);
+}
+
 TEST_F(ShortlistTest, RefusesThoseOfOtherModels) {
   ModelConfig other = config_;
   other.target_tokenizer_hash = "00cc";

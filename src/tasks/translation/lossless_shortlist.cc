@@ -80,6 +80,10 @@ std::optional<Shortlist> lossless_shortlist(const DecodeWorkspace& decoding, con
   const auto lexicon = learn_lexicon(pairs, config.source_vocab, config.target_vocab, std::rbegin(sizes)->best,
                                      /*iterations=*/5, stop);
   const Quality all = quality(nullptr);
+  if (all.chrf == 0) {
+    log_info("the model has no shortlist: its translations have nothing in common with the references");
+    return {};
+  }
   for (const Size& size : sizes) {
     Shortlist shortlist(frequent_targets(pairs, config.target_vocab, size.common),
                         beginnings(lexicon, size.best));

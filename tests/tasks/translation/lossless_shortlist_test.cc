@@ -76,6 +76,15 @@ TEST_F(LosslessShortlist, OfFewLinesIsNone) {
   EXPECT_NE(log.find("needs 200 lines of validation text; found 199"), log.npos) << log;
 }
 
+/// A list can't be seen to lose what is not there.
+TEST_F(LosslessShortlist, OfTranslationsThatAreAllWrongIsNone) {
+  for (auto& output : outputs_) output = {0};  // the references: unknown tokens, which no translation has
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(learned_from(sources_, sources_.size()));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("nothing in common with the references"), log.npos) << log;
+}
+
 TEST_F(LosslessShortlist, StopsWhenItIsAsked) {
   const std::atomic<int> stop{1};
   TokenCorpus none;
