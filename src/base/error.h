@@ -1,6 +1,7 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -31,6 +32,11 @@ class SIXFOLD_API Cancelled : public Error {
  public:
   Cancelled() : Error(Fault::environment, "cancelled") {}
 };
+
+/// Throws `Cancelled` if `stop` is not null and what it points to is not 0, such as the number of a signal.
+inline void throw_if_stopped(const std::atomic<int>* stop) {
+  if (stop && stop->load() != 0) throw Cancelled();
+}
 
 /// Throws an `Error` with `Fault::input`.
 template <class... Args>

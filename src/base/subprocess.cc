@@ -111,7 +111,7 @@ std::string run_subprocess(const Subprocess& program, std::string_view input) {
   siginfo_t ended{};
   bool complete = false;
   while (!complete || ended.si_pid == 0) {
-    if (program.stop && program.stop->load() != 0) throw Cancelled();
+    throw_if_stopped(program.stop);
     if (Clock::now() > deadline)
       throw_environment_error("'{}' did not end within {:g} seconds and was ended", program.command,
                               program.timeout);

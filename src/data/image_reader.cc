@@ -202,7 +202,7 @@ std::vector<std::string> labels_of_images(const std::vector<std::string>& files,
     LabelReader reader(files[i], names);
     if (reader.has_numbers()) labels.insert(names.begin(), names.end());
     for (std::string label; reader.next(label); labels.insert(label)) {
-      if (stop && stop->load() != 0) throw Cancelled();
+      throw_if_stopped(stop);
       require(labels.size() <= max_labels, "{}: there are more than {} different labels", files[i], max_labels);
     }
   }

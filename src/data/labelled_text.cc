@@ -69,7 +69,7 @@ std::vector<std::string> labels_of(const std::vector<std::string>& files, Invali
   std::set<std::string> labels;
   size_t bytes = 0;
   for (std::string label, text; reader.next(label, text);) {
-    if (stop && stop->load() != 0) throw Cancelled();
+    throw_if_stopped(stop);
     if (!labels.insert(label).second) continue;
     bytes += label.size();
     require(

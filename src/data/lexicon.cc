@@ -31,7 +31,7 @@ void LexicalTable::train_iteration(const TokenCorpus& corpus, const std::atomic<
   std::vector<std::pair<Row*, size_t>>
       indices;  // the rows of the source tokens, and the index of a target token in each
   for (int64_t i = 0; i < corpus.size(); ++i) {
-    if (stop && stop->load() != 0) throw Cancelled();
+    throw_if_stopped(stop);
     for (const int32_t target : corpus.target[i]) {
       float sum = 0;
       indices.clear();

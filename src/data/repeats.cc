@@ -50,7 +50,7 @@ std::vector<RepeatFinder::Record> RepeatFinder::read_part(uint64_t part, uint64_
   std::vector<Record> records;
   std::vector<uint64_t> hashes(buffered_hashes);
   for (int64_t index = 0; index < count_;) {
-    if (stop && stop->load() != 0) throw Cancelled();
+    throw_if_stopped(stop);
     const auto count = static_cast<size_t>(std::min<int64_t>(buffered_hashes, count_ - index));
     auto bytes = std::as_writable_bytes(std::span(hashes).first(count));
     for (int64_t at = index * static_cast<int64_t>(sizeof(uint64_t)); !bytes.empty();) {

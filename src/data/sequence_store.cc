@@ -71,14 +71,14 @@ SequenceStoreRecord::Part parse_part(const nlohmann::json& json, const std::stri
 }  // namespace
 
 void SequenceSink::append(std::span<const int32_t> tokens) {
-  if (stop_ && stop_->load() != 0) throw Cancelled();
+  throw_if_stopped(stop_);
   writer_.append(tokens);
   if (tokenizer_) part_.unknown += tokenizer_->count_unknown(tokens);
   part_.tokens += std::ssize(tokens);
 }
 
 void SequenceSink::append_numbers(std::span<const int32_t> numbers) {
-  if (stop_ && stop_->load() != 0) throw Cancelled();
+  throw_if_stopped(stop_);
   writer_.append(numbers);
 }
 

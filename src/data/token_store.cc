@@ -87,7 +87,7 @@ void encode_all(const std::string& folder, const std::vector<CorpusFiles>& texts
         annotations;  // of the pairs that were read and not yet encoded, from pair `first` on
     int64_t first = 0;
     const auto next = [&](std::string& source, std::string& target) {
-      if (options.stop && options.stop->load() != 0) throw Cancelled();
+      throw_if_stopped(options.stop);
       progress.update([&] { return reader.fraction_read(); });
       const bool more = reader.next(source, target);
       if (!more) return false;

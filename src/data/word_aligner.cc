@@ -190,9 +190,7 @@ void WordAligner::align(const std::function<void(const WordLinks&)>& receive) {
   });
 }
 
-void WordAligner::check_stop() const {
-  if (options_.stop && options_.stop->load() != 0) throw Cancelled();
-}
+void WordAligner::check_stop() const { throw_if_stopped(options_.stop); }
 
 void WordAligner::collect_word_pairs() {
   struct Row {

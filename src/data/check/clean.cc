@@ -136,11 +136,10 @@ class PairFilter {
     if (applies(options, truncated)) cuts_ = find_cut_lengths(text.survey);
     if (!applies(options, targets_shuffled)) return;
     std::vector<LinePair> sample;
-    for (const LocatedPair& pair : text.survey.sample)
-      if (options.stop && options.stop->load() != 0)
-        throw Cancelled();
-      else if (rule_of(pair.lines).empty())
-        sample.push_back(pair.lines);
+    for (const LocatedPair& pair : text.survey.sample) {
+      throw_if_stopped(options.stop);
+      if (rule_of(pair.lines).empty()) sample.push_back(pair.lines);
+    }
     shuffled_.emplace(sample, threads, options.stop);
     if (shuffled_->has_learned()) return;
     log_warning("{}: {} is not applied: what words stand for could not be learned from this text",
@@ -231,7 +230,7 @@ CleanReport clean_corpus(const std::vector<CorpusFiles>& files, const CleanOptio
         block.push_back(std::move(pair));
       }
       threads.run((std::ssize(block) + task_pairs - 1) / task_pairs, [&](int64_t task, int) {
-        if (options.stop && options.stop->load() != 0) throw Cancelled();
+        throw_if_stopped(options.stop);
         const auto from = static_cast<size_t>(task) * task_pairs;
         for (size_t i = from; i < std::min(from + task_pairs, block.size()); ++i)
           if (block[i].rule.empty()) block[i].rule = filter.rule_of(block[i].lines);

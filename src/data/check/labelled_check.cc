@@ -158,7 +158,7 @@ class ImageSurvey {
       const auto next_text = texts_.open(part.files[i + 1]);
       std::string label;
       while (const auto item = images.next()) {
-        if (check_.stop && check_.stop->load() != 0) throw Cancelled();
+        throw_if_stopped(check_.stop);
         if (!next_text(label)) break;  // training will report that there are too few
         if (texts_.name == "label") labels.add(label, [&] { return item->place; });
         if (item->error) {

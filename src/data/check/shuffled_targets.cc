@@ -81,7 +81,7 @@ ShuffledTargets::ShuffledTargets(std::span<const LinePair> sample, ThreadPool& t
     // Neighbours have targets of about the same length.
     std::ranges::stable_sort(tested, {}, [](const LinePair& pair) { return pair.second.size(); });
     threads.run(std::ssize(tested), [&](int64_t task, int) {
-      if (stop && stop->load() != 0) throw Cancelled();
+      throw_if_stopped(stop);
       const auto i = static_cast<size_t>(task);
       actual[done + i] = evidence(tested[i], half);
       random[done + i] = evidence({tested[i].first, tested[(i + 1) % tested.size()].second}, half);

@@ -79,7 +79,7 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
   int64_t step = 1;
   size_t sampled_bytes = 0;
   for (LinePair pair; text.lines < settings_.max_lines && next(pair); ++text.lines) {
-    if (settings_.stop && settings_.stop->load() != 0) throw Cancelled();
+    throw_if_stopped(settings_.stop);
     if (settings_.is_compared && pair.first.size() >= settings_.min_compared_bytes) {
       const uint64_t hash = hash_of_text(comparison_form(pair.first) +
                                          (settings_.labelled ? "" : "\t" + comparison_form(pair.second)));

@@ -22,8 +22,7 @@ StoredText read_text(const ClassificationOptions& options, const TaskStart& star
   const auto training_text = [&]() -> TextReader {
     return [&](const auto& use) {
       LabelledReader reader(data.train, data.invalid_utf8);
-      for (std::string label, text; reader.next(label, text); use(text))
-        if (start.stop && start.stop->load() != 0) throw Cancelled();
+      for (std::string label, text; reader.next(label, text); use(text)) throw_if_stopped(start.stop);
     };
   };
   const auto names = [&] {

@@ -26,8 +26,7 @@ StoredText read_captions(const ImageCaptioningOptions& options, const TaskStart&
     return [&](const auto& use) {
       for (size_t i = 1; i < data.train.size(); i += 2) {
         CaptionReader reader(data.train[i]);
-        for (std::string caption; reader.next(caption); use(caption))
-          if (start.stop && start.stop->load() != 0) throw Cancelled();
+        for (std::string caption; reader.next(caption); use(caption)) throw_if_stopped(start.stop);
       }
     };
   };

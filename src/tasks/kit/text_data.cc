@@ -113,7 +113,7 @@ StoredText read_stored_documents(const TaskStart& start, const TextDataOptions& 
       DocumentReader reader(data.train, data.unit, data.invalid_utf8);
       std::string line;
       for (DocumentReader::Event event; (event = reader.next(line)) != DocumentReader::Event::end;) {
-        if (start.stop && start.stop->load() != 0) throw Cancelled();
+        throw_if_stopped(start.stop);
         if (event == DocumentReader::Event::line) use(line);
       }
     };

@@ -22,7 +22,7 @@ StoredText read_text(const QuestionAnsweringOptions& options, const TaskStart& s
     return [&](const auto& use) {
       QuestionReader reader(data.train, data.invalid_utf8);
       for (Passage text; reader.next(text);) {
-        if (start.stop && start.stop->load() != 0) throw Cancelled();
+        throw_if_stopped(start.stop);
         use(without_line_ends(text.text));
         for (const PassageQuestion& question : text.questions) use(without_line_ends(question.text));
       }

@@ -69,7 +69,7 @@ TextReader side_of(const std::vector<CorpusFiles>& files, const TranslationOptio
           stop = start.stop](const auto& use) {
     PairReader reader(files, invalid, augmentation);
     for (std::string source, target; reader.next(source, target);) {
-      if (stop && stop->load() != 0) throw Cancelled();
+      throw_if_stopped(stop);
       use(source_side ? source : target);
     }
     const CorpusReport& report = reader.report();

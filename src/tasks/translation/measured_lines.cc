@@ -46,8 +46,4 @@ int64_t translation_tokens(const ReferencedText& text, int beam_size) {
   return (1 + beam_size) * tokens;
 }
 
-void throw_if_stopped(const std::atomic<int>* stop) {
-  if (stop && stop->load() != 0) throw Cancelled();
-}
-
 }  // namespace sixfold

@@ -39,7 +39,4 @@ std::vector<Hypothesis> translations_of(const DecodeWorkspace& decoding, const s
 /// 0 if the text has too few lines for a measurement.
 int64_t translation_tokens(const ReferencedText& text, int beam_size);
 
-/// Throws `Cancelled` if `stop` is nonzero.
-void throw_if_stopped(const std::atomic<int>* stop);
-
 }  // namespace sixfold
