@@ -54,24 +54,24 @@ std::string hash_of_weights_file(const std::string& folder) {
   return hash_hex({reinterpret_cast<const char*>(file.data()), file.size()});
 }
 
-/// Copies the tokenizers of a model, and its shortlist, which depends on them.
-void copy_tokenizers(const std::string& from, const std::string& to) {
-  for (const auto& entry : fs::directory_iterator(from)) {
-    const fs::path& path = entry.path();
-    if (is_model_tokenizer(path.filename().string()) || path.filename() == Shortlist::file_name)
-      write_file_atomically(fs::path(to) / path.filename(), read_regular_file(path));
-  }
-}
-
-/// Whether all models have the same shortlist: one that was chosen for some of them need not suit their
-/// average.
-bool have_one_shortlist(const std::vector<std::string>& folders) {
-  const auto list = [](const std::string& folder) {
-    const fs::path path = fs::path(folder) / Shortlist::file_name;
-    return fs::exists(fs::symlink_status(path)) ? read_regular_file(path) : std::string();
+/// Copies the tokenizers of the first model, and its shortlist if all models have the same one: a list that was
+/// chosen for some of them need not suit what is made of all. Throws an input error if a shortlist is damaged.
+void copy_tokenizers(const std::vector<std::string>& folders, const std::string& to) {
+  const auto copy = [&](const fs::path& path) {
+    write_file_atomically(fs::path(to) / path.filename(), read_regular_file(path));
   };
-  return std::ranges::all_of(folders,
-                             [&](const std::string& folder) { return list(folder) == list(folders[0]); });
+  const auto shortlist = [](const std::string& folder) {
+    const std::string path = shortlist_of_folder(folder);
+    if (path.empty()) return std::string();
+    load_shortlist(path, load_model_config(folder));
+    return read_regular_file(path);
+  };
+  for (const auto& entry : fs::directory_iterator(folders.front()))
+    if (is_model_tokenizer(entry.path().filename().string())) copy(entry.path());
+  const std::string first = shortlist(folders.front());
+  const bool has_one =
+      std::ranges::all_of(folders, [&](const std::string& folder) { return shortlist(folder) == first; });
+  if (has_one && !first.empty()) copy(shortlist_of_folder(folders.front()));
 }
 
 /// Sets the weights of `model` to the average of those of several models.
@@ -105,8 +105,7 @@ void average_models(const std::vector<std::string>& folders, const std::string& 
   average_weights(folders, model);
   AtomicDirectory folder(output, is_model_file);
   save_model(model, folder.path());
-  copy_tokenizers(folders.front(), folder.path());
-  if (!have_one_shortlist(folders)) fs::remove(fs::path(folder.path()) / Shortlist::file_name);
+  copy_tokenizers(folders, folder.path());
   nlohmann::ordered_json step{{"step", "average"}, {"models", folders.size()}};
   for (const std::string& averaged : folders) step["weights"].push_back(hash_of_weights_file(averaged));
   write_provenance(folder.path(), read_provenance(folders.front()), step.dump());
@@ -119,7 +118,7 @@ void quantize_model(const std::string& folder, const std::string& output, Weight
   const auto model = load_model(folder, make_backend({.device = "reference"}), DType::f32, type);
   AtomicDirectory target(output, is_model_file);
   save_model(*model, target.path());
-  copy_tokenizers(folder, target.path());
+  copy_tokenizers({folder}, target.path());
   write_provenance(target.path(), read_provenance(folder),
                    fmt::format(R"({{"step": "quantize", "type": "{}"}})", name_of_enum(type)));
   target.commit();
@@ -137,7 +136,7 @@ void copy_with_settings(const std::string& folder, const OptionNode& settings, c
   std::error_code failure;
   fs::copy_file(weights, fs::path(target.path()) / weights.filename(), failure);
   require(!failure, "{}: can't be copied to {}: {}", weights.string(), output, failure.message());
-  copy_tokenizers(folder, target.path());
+  copy_tokenizers({folder}, target.path());
   write_provenance(target.path(), read_provenance(folder), step);
   target.commit();
 }

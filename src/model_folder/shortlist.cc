@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 
 #include "base/error.h"
@@ -112,6 +113,11 @@ Shortlist load_shortlist(const std::string& path, const ModelConfig& config) {
     fill = {values[0], values[1], config.target_vocab};
   }
   return {std::move(common), std::move(by_source), fill};
+}
+
+std::string shortlist_of_folder(const std::string& folder) {
+  const std::filesystem::path path = std::filesystem::path(folder) / Shortlist::file_name;
+  return std::filesystem::exists(std::filesystem::symlink_status(path)) ? path.string() : "";
 }
 
 }  // namespace sixfold

@@ -47,4 +47,8 @@ void save_shortlist(const std::string& path, const Shortlist& shortlist, const M
 /// Reads a shortlist. Throws an input error if the file is not a shortlist or was made for other vocabularies.
 Shortlist load_shortlist(const std::string& path, const ModelConfig& config);
 
+/// The path of the shortlist with which the model of a folder is made to translate, or an empty path. Whatever
+/// has this name counts, so that reading a folder or a broken link reports an error.
+std::string shortlist_of_folder(const std::string& folder);
+
 }  // namespace sixfold

@@ -14,6 +14,7 @@
 #include "formats/safetensors.h"
 #include "model_folder/derived.h"
 #include "model_folder/provenance.h"
+#include "model_folder/shortlist.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -241,12 +242,31 @@ TEST_F(ModelDir, AveragesModelsThatSayTheSameSizesInTwoWays) {
 /// A list that was chosen for one model need not suit the average.
 TEST_F(ModelDir, AnAverageHasTheShortlistThatAllHave) {
   const std::string a = save("a", 1), b = save("b", 2), list = "/shortlist.safetensors";
-  write_file_atomically(a + list, "words");
+  const ModelConfig config = load_model_config(a);
+  const std::vector<std::vector<int32_t>> by_source(static_cast<size_t>(config.source_vocab));
+  save_shortlist(a + list, Shortlist({0, 1}, by_source), config);
   average_models({a, b}, folder_ / "mean");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "mean" + list));
-  write_file_atomically(b + list, "words");
+  save_shortlist(b + list, Shortlist({0, 1}, by_source), config);
   average_models({a, b}, folder_ / "mean");
-  EXPECT_EQ(read_file(folder_ / "mean" + list), "words");
+  EXPECT_EQ(read_file(folder_ / "mean" + list), read_file(a + list));
+}
+
+TEST_F(ModelDir, ADamagedShortlistIsNotCopied) {
+  const std::string a = save("a", 1), list = a + "/shortlist.safetensors";
+  const auto refuses = [&](const std::string& reason) {
+    expect_holds(error_message([&] { average_models({a, a}, folder_ / "mean"); }), reason);
+    expect_holds(error_message([&] { quantize_model(a, folder_ / "int8", WeightType::int8); }), reason);
+    EXPECT_EQ(folder_.entries(), 1);
+  };
+  write_file_atomically(list, "words");
+  refuses(list);
+  std::filesystem::remove(list);
+  std::filesystem::create_symlink("nowhere", list);
+  refuses(list);
+  std::filesystem::remove(list);
+  std::filesystem::create_directory(list);
+  refuses(list);
 }
 
 TEST_F(ModelDir, AveragesOnlyWhatIsAlike) {

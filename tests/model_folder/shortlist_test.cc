@@ -42,6 +42,14 @@ TEST_F(ShortlistTest, GivesWhatASourceMayBecome) {
   EXPECT_EQ(shortlist_.targets(Ids{-1, 99}), (Ids{1, 2}));
 }
 
+TEST_F(ShortlistTest, WhateverHasTheNameIsTheOneOfAFolder) {
+  const std::string list = folder_ / Shortlist::file_name;
+  EXPECT_EQ(shortlist_of_folder(folder_ / "."), "");
+  std::filesystem::create_directory(list);
+  EXPECT_EQ(shortlist_of_folder(folder_.path()), list);
+  expect_holds(error_message([&] { load_shortlist(list, config_); }), list);
+}
+
 TEST_F(ShortlistTest, ComesBack) {
   const Shortlist again = load_shortlist(path_, config_);
   EXPECT_EQ(again.common(), shortlist_.common());

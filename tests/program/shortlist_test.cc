@@ -58,6 +58,8 @@ TEST_F(ShortlistCommand, TokenScoresAddUpToTheScore) {
 
 TEST_F(ShortlistCommand, SaysWhatIsWrong) {
   expect_error(sixfold(make_ + (folder_ / "none")), "none");
+  expect_error(sixfold("shortlist " + model_ + " --source " + source_ + " --target " + target_ + " --output -"),
+               "standard output");
   write_file_atomically(target_, "e f\n");
   expect_error(sixfold(make_ + target_), "lines");
   expect_error(sixfold("shortlist " + model_), "--source is required");

@@ -59,6 +59,24 @@ TEST_F(ModelsTest, AlignByTheLayerOfTheSettings) {
   EXPECT_NE(error_message([&] { layer_seen(2, {}); }).find("alignment_layer is 2"), std::string::npos);
 }
 
+TEST_F(ModelsTest, RefuseADamagedShortlistAtTheStart) {
+  const std::string list = en_de_ + "/shortlist.safetensors";
+  write_file_atomically(list, "words");
+  expect_holds(error_message([&] { serve_one_direction(); }), list);
+}
+
+TEST_F(ModelsTest, SayTheSizesOfADecoderThatHasItsOwn) {
+  const std::string other = folder_ / "other";
+  write_small_model(other, 12, true, [](ModelConfig& config) { config.decoder_heads = 4; });
+  start({}, {"en-fr=" + other});
+  const Json same = json(get("/v1/models/en-de"))["architecture"],
+             own = json(get("/v1/models/en-fr"))["architecture"];
+  EXPECT_FALSE(same.contains("decoder_heads"));
+  EXPECT_EQ(own["heads"], 2);
+  EXPECT_EQ(own["decoder_heads"], 4);
+  EXPECT_FALSE(own.contains("decoder_d_ff"));
+}
+
 TEST_F(ModelsTest, AreEnsembles) {
   const std::string second = folder_ / "second", plus = folder_ / "with+plus";
   write_small_model(second, 12);

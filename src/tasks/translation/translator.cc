@@ -1,7 +1,6 @@
 #include "tasks/translation/translator.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <mutex>
 
@@ -156,10 +155,10 @@ struct Translator::State {
   /// The shortlist in a file, which is loaded once. An empty path requests the shortlist of the model's folder.
   /// Null for "none", and for an empty path if the folder has no shortlist.
   std::shared_ptr<const Shortlist> shortlist(const std::string& requested, const ModelRuntime& model) {
-    const std::filesystem::path default_path = std::filesystem::path(model.folder()) / Shortlist::file_name;
-    if (requested == "none" || (requested.empty() && !std::filesystem::is_regular_file(default_path)))
-      return nullptr;
-    const std::string path = requested.empty() ? default_path.string() : requested;
+    const std::string path = requested.empty()     ? shortlist_of_folder(model.folder())
+                             : requested == "none" ? ""
+                                                   : requested;
+    if (path.empty()) return nullptr;
     const std::lock_guard lock(mutex);
     auto& loaded = shortlists[path];
     if (!loaded) loaded = std::make_shared<const Shortlist>(load_shortlist(path, model.config()));

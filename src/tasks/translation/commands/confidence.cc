@@ -1,6 +1,5 @@
 #include "tasks/translation/confidence.h"
 
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -38,10 +37,9 @@ void run(const ConfidenceSettings& settings) {
       read_corpus({{.source = settings.source, .target = settings.reference}}, settings.invalid);
   log_info("{}", corpus.report.describe());
   const SourceEncoder encoder = source_encoder(folder.config, *folder.tokenizers.source, settings.languages);
-  const std::string shortlist_file = std::filesystem::path(settings.model) / std::string(Shortlist::file_name);
+  const std::string shortlist_file = shortlist_of_folder(settings.model);
   std::optional<Shortlist> shortlist;
-  if (std::filesystem::is_regular_file(shortlist_file))
-    shortlist = load_shortlist(shortlist_file, folder.config);
+  if (!shortlist_file.empty()) shortlist = load_shortlist(shortlist_file, folder.config);
   SearchOptions search_options{.rules = folder.config.generation,
                                .shortlist = shortlist ? &*shortlist : nullptr};
   if (encoder.layout().target_language >= 0)

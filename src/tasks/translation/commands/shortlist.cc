@@ -21,6 +21,7 @@ struct ShortlistSettings {
 };
 
 void run(const ShortlistSettings& settings) {
+  require(settings.output != "-", "--output: a shortlist can't be written to standard output; name a file");
   require_output_file(settings.output, {settings.source, settings.target, settings.model});
   const ModelFolder folder = load_text_model(settings.model);
   require_task(folder.config, TranslationSettings::network, settings.model);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/language_code.h"
+#include "model_folder/shortlist.h"
 #include "text/sentences.h"
 
 namespace sixfold::serve {
@@ -47,6 +48,7 @@ ModelSpec checked(const ModelSpec& spec, const ModelConfig& config, const Engine
   ModelSpec named = spec;
   named.name = name_of(spec, config);
   if (!is_multilingual(settings_of<TranslationSettings>(config))) languages_of(spec, named.name);
+  if (const std::string list = shortlist_of_folder(spec.folder); !list.empty()) load_shortlist(list, config);
   if (const auto layer = settings.alignment_layer)
     require(*layer >= -config.decoder_layers && *layer < config.decoder_layers,
             "alignment_layer is {}, but the decoder of {} has layers 0 to {}", *layer, spec.folder,
