@@ -62,7 +62,7 @@ std::unique_ptr<TaskConfig> task_config_of(OptionNode options, const std::string
   if (&task == &tasks.front())  // its options have no such key
     std::erase_if(options.children, [](const auto& child) { return child.first == "task"; });
   auto config = task.config_of(std::move(options), where);
-  if (!chosen.empty()) log_info("{}: gives no sizes; it gets {}", where, join(chosen, " "));
+  if (!chosen.empty()) log_info("{}: leaves sizes open; they become {}", where, join(chosen, " "));
   return config;
 }
 

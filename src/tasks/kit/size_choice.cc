@@ -14,9 +14,10 @@
 namespace sixfold {
 namespace {
 
-constexpr std::string_view sizes[] = {"model.preset",         "model.d_model",        "model.heads",
-                                      "model.decoder_heads",  "model.d_ff",           "model.decoder_d_ff",
-                                      "model.encoder_layers", "model.decoder_layers", "start.model"};
+constexpr std::string_view sets_of_sizes[] = {"model.preset", "start.model"};
+constexpr std::string_view sizes[] = {"model.d_model",       "model.heads",        "model.decoder_heads",
+                                      "model.d_ff",          "model.decoder_d_ff", "model.encoder_layers",
+                                      "model.decoder_layers"};
 
 /// The number that a config sets for a key, or 0. A malformed number is an error when the options are read.
 double number_at(const OptionNode& root, std::string_view key) {
@@ -24,6 +25,11 @@ double number_at(const OptionNode& root, std::string_view key) {
   double number = 0;
   if (node) std::from_chars(node->text.data(), node->text.data() + node->text.size(), number);
   return number;
+}
+
+bool is_limited_by_minutes_alone(const OptionNode& root) {
+  return number_at(root, "train.minutes") > 0 && number_at(root, "train.updates") <= 0 &&
+         number_at(root, "train.epochs") <= 0;
 }
 
 /// The size of the training data in megabytes. A gzipped file counts three times its size.
@@ -96,10 +102,13 @@ std::vector<std::string> values_of_run(const OptionNode& begun, const OptionNode
 std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const SizeChoice> table,
                                       const std::string& run) {
   const auto given = [&](std::string_view key) { return root.find_path(key) != nullptr; };
-  if (table.empty() || std::ranges::any_of(sizes, given)) return {};
-  if (const auto begun = options_of(run)) return values_of_run(*begun, root, table, given);
+  if (table.empty() || std::ranges::any_of(sets_of_sizes, given)) return {};
+  const bool has_sizes = std::ranges::any_of(sizes, given);
+  // A run that may have chosen its sizes keeps the others where some are given.
+  if (const auto begun = options_of(run); begun && (!has_sizes || is_limited_by_minutes_alone(*begun)))
+    return values_of_run(*begun, root, table, given);
+  if (has_sizes || !is_limited_by_minutes_alone(root)) return {};
   const double minutes = number_at(root, "train.minutes");
-  if (minutes <= 0 || number_at(root, "train.updates") > 0 || number_at(root, "train.epochs") > 0) return {};
   const int given_threads = static_cast<int>(number_at(root, "train.threads"));
   const int threads = given_threads > 0 ? given_threads : available_threads();
   const double operations = 60 * minutes * threads * training_rate(precision_of(root)) / 1e12;

@@ -28,8 +28,9 @@ inline constexpr std::string_view pre_norm =
 /// only limit of the training and the config sets neither a size of the model (`model.preset`, `model.d_model`,
 /// ...) nor `start.model`. The assignments are those of the last row whose minimum is met. The available
 /// operations are estimated from the threads and a table of processors (`training_rate`), without measuring
-/// time. `run`: the folder of a run; if it has already begun, its values are returned instead; empty: there is
-/// none. Throws an input error if its config can't be read.
+/// time. `run`: the folder of a run; if it has already begun, its values are returned instead, also where some
+/// sizes are given and minutes were its only limit; empty: there is none. Throws an input error if its config
+/// can't be read.
 std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const SizeChoice> table,
                                       const std::string& run);
 

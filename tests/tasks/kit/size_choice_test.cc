@@ -91,7 +91,14 @@ TEST_F(SizeChoiceTest, ResumesWithWhatWasChosen) {
             (Chosen{"model.d_model=48", "model.dropout=0.2", "model.norm=layer"}));
   for (const char* limits : {"{updates: 9}", "{minutes: 0, epochs: 2}"})
     EXPECT_EQ(choose(fmt::format("train: {}", limits), "large", run).size(), 4u) << limits;
-  EXPECT_EQ(choose("train: {minutes: 10}\nmodel: {d_model: 9}", "large", run), Chosen());
+  const char* size = "train: {minutes: 10}\nmodel: {d_model: 9}";
+  EXPECT_EQ(choose(size, "large", run), Chosen()) << "a run without minutes had its sizes from its config";
+  write_file_atomically(
+      folder_ / "run/config.json",
+      R"({"model": {"d_model": 48, "dropout": 0.2, "norm": "layer"}, "train": {"minutes": 3}})");
+  EXPECT_EQ(choose(size, "large", run), (Chosen{"model.dropout=0.2", "model.norm=layer"}));
+  for (const char* set : {"start: {model: m}", "model: {preset: small}"})
+    EXPECT_EQ(choose(fmt::format("train: {{minutes: 3}}\n{}", set), "large", run), Chosen()) << set;
   EXPECT_EQ(choose("train: {minutes: 1}", "half", folder_ / "none"),
             (Chosen{"model.d_model=32", "data.batch_tokens=2"}));
   write_file_atomically(folder_ / "run/config.json", R"({"optimizer": {"kind": "adam", "beta2": 0.9}})");
