@@ -19,8 +19,9 @@ struct CheckArguments {
 };
 
 int run(const CheckArguments& a, Tasks tasks) {
-  const std::vector<Finding> findings =
-      read_task_config(a.config, a.assignments, tasks)->check({.stop = &note_interrupts()});
+  const auto config = read_task_config(a.config, a.assignments, tasks);
+  std::vector<Finding> findings = config->check({.stop = &note_interrupts()});
+  for (const std::string& advice : config->advice()) findings.push_back({.id = "settings", .text = advice});
   TextOutput output("-");
   if (a.json)
     output.write(to_json_text(findings));
