@@ -59,7 +59,11 @@ const ops::OutputWeights& OutputRows::without(const std::vector<int32_t>& rows) 
 }
 
 const ops::OutputWeights& OutputRows::selected(const std::vector<int32_t>& rows) {
-  return find_or_make(selected_, rows, [&] { return ops::select_outputs(backend_, weights(), rows); });
+  return find_or_make(selected_, rows, [&] {
+    std::vector<int32_t> tokens;
+    for (const int32_t row : rows) tokens.push_back(id_of(row));
+    return ops::select_outputs(backend_, all_, tokens);
+  });
 }
 
 }  // namespace sixfold
