@@ -61,6 +61,21 @@ struct Characters {
   std::vector<size_t> bytes;
 };
 
+/// The byte positions of a text that an iterator of ICU finds, which was made with `status`.
+std::vector<size_t> places_of(const std::unique_ptr<icu::BreakIterator>& breaks, UErrorCode status,
+                              std::string_view text) {
+  UText bytes = UTEXT_INITIALIZER;
+  utext_openUTF8(&bytes, text.data(), static_cast<int64_t>(text.size()), &status);
+  if (U_SUCCESS(status)) breaks->setText(&bytes, status);
+  if (U_FAILURE(status)) throw_environment_error("ICU can't split text: {}", u_errorName(status));
+  std::vector<size_t> places;
+  breaks->first();
+  for (int32_t place = breaks->next(); place != icu::BreakIterator::DONE; place = breaks->next())
+    places.push_back(static_cast<size_t>(place));
+  utext_close(&bytes);
+  return places;
+}
+
 /// The positions where sentences may end by UAX 29 and the rules of ICU's `locale`. The end of the text is the
 /// last.
 std::vector<size_t> unicode_breaks(const std::string& locale, std::string_view text,
@@ -68,15 +83,8 @@ std::vector<size_t> unicode_breaks(const std::string& locale, std::string_view t
   UErrorCode status = U_ZERO_ERROR;
   const std::unique_ptr<icu::BreakIterator> breaks(
       icu::BreakIterator::createSentenceInstance(icu::Locale::createFromName(locale.c_str()), status));
-  UText bytes = UTEXT_INITIALIZER;
-  utext_openUTF8(&bytes, text.data(), static_cast<int64_t>(text.size()), &status);
-  if (U_SUCCESS(status)) breaks->setText(&bytes, status);
-  if (U_FAILURE(status)) throw_environment_error("ICU can't split sentences: {}", u_errorName(status));
-  std::vector<size_t> places;
-  breaks->first();
-  for (int32_t place = breaks->next(); place != icu::BreakIterator::DONE; place = breaks->next())
-    places.push_back(characters.at_byte(static_cast<size_t>(place)));
-  utext_close(&bytes);
+  std::vector<size_t> places = places_of(breaks, status, text);
+  for (size_t& place : places) place = characters.at_byte(place);
   return places;
 }
 
@@ -154,6 +162,13 @@ std::string join_sentences(const SplitParagraph& split, const std::vector<std::s
     text += between && split.spaces[i + 1].empty() && !ends_wide(sentences[i]) ? " " : split.spaces[i + 1];
   }
   return text;
+}
+
+std::vector<size_t> line_breaks(std::string_view text) {
+  UErrorCode status = U_ZERO_ERROR;
+  const std::unique_ptr<icu::BreakIterator> breaks(
+      icu::BreakIterator::createLineInstance(icu::Locale::getRoot(), status));
+  return places_of(breaks, status, text);
 }
 
 }  // namespace sixfold

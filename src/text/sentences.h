@@ -36,4 +36,8 @@ class SentenceSplitter {
 std::string join_sentences(const SplitParagraph& split, const std::vector<std::string>& sentences,
                            std::vector<size_t>* begins = nullptr);
 
+/// The positions in well-formed UTF-8 before which a line may end, by the rules of Unicode (UAX 14): behind
+/// spaces, between the characters of scripts such as Chinese, and between the words of scripts such as Thai.
+std::vector<size_t> line_breaks(std::string_view text);
+
 }  // namespace sixfold

@@ -36,6 +36,13 @@ TEST(Sentences, OfScriptsWithoutSpacesGetSomeWhereTheTranslationNeedsThem) {
   EXPECT_EQ(join_sentences(split, {"狗睡觉。", "猫跑。"}), "狗睡觉。猫跑。");
 }
 
+TEST(LineBreaks, AreBehindSpacesAndBetweenWordsOfScriptsWithoutThem) {
+  EXPECT_EQ(line_breaks("a dog, b"), (std::vector<size_t>{2, 7, 8}));
+  EXPECT_EQ(line_breaks("犬が、"), (std::vector<size_t>{3, 9})) << "not before a comma";
+  EXPECT_EQ(line_breaks("สวัสดีครับ"), (std::vector<size_t>{18, 30})) << "two words";
+  EXPECT_TRUE(line_breaks("").empty());
+}
+
 /// The number of cases of a language, and the number of those that are split correctly.
 std::pair<int, int> share(std::string_view language) {
   const SentenceSplitter splitter{std::string(language)};

@@ -8,12 +8,12 @@ namespace sixfold {
 namespace {
 
 /// Translates the text of a message, line by line.
-std::string translate_message(const std::string& text, const TextTranslator& translate) {
+std::string translate_message(const std::string& text, TextMarks marks, const TextTranslator& translate) {
   const MarkupSource source{text, "a message"};
   PieceList pieces(source, MarkupLanguage::plain);
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    add_marked_text(source, begin, end, TextMarks::messages, pieces);
+    add_marked_text(source, begin, end, marks, pieces);
     begin = end + 1;
   }
   return translate_pieces(source, pieces.take(), MarkupLanguage::plain, translate);
@@ -25,13 +25,15 @@ const std::string& source_of(const PoMessage& message, size_t number) {
   return number > 0 || message.translations.size() == 1 ? message.plural : message.id.text;
 }
 
-/// Calls `use` with each string that needs a translation, and its source text.
+/// Calls `use` with each string that needs a translation, its source text, and the marks in this text.
 template <class Use>
 void for_each_missing(const std::vector<PoMessage>& messages, const Use& use) {
   for (const PoMessage& message : messages) {
     if (message.is_header() || message.is_translated()) continue;
+    const TextMarks marks =
+        message.has_percent_signs ? TextMarks::messages_with_percent_signs : TextMarks::messages;
     for (size_t i = 0; i < message.translations.size(); ++i)
-      use(message.translations[i], source_of(message, i));
+      use(message.translations[i], source_of(message, i), marks);
   }
 }
 
@@ -49,8 +51,9 @@ std::string translate_po(std::string_view po, const TextTranslator& translate, c
     return unchanged;
   };
   collect.placeholder = translate.placeholder;
-  for_each_missing(messages,
-                   [&](const PoString&, const std::string& text) { translate_message(text, collect); });
+  for_each_missing(messages, [&](const PoString&, const std::string& text, TextMarks marks) {
+    translate_message(text, marks, collect);
+  });
   const std::vector<TranslatedText> translations =
       texts.empty() ? std::vector<TranslatedText>() : translate(texts);
   require(translations.size() == texts.size(),
@@ -67,9 +70,9 @@ std::string translate_po(std::string_view po, const TextTranslator& translate, c
   const std::string line_end = feed != po.npos && feed > 0 && po[feed - 1] == '\r' ? "\r\n" : "\n";
   std::string output;
   size_t written = 0;
-  for_each_missing(messages, [&](const PoString& missing, const std::string& text) {
+  for_each_missing(messages, [&](const PoString& missing, const std::string& text, TextMarks marks) {
     output += po.substr(written, missing.begin - written);
-    output += po_literals(translate_message(text, replay), line_end);
+    output += po_literals(translate_message(text, marks, replay), line_end);
     written = missing.end;
   });
   return output += po.substr(written);

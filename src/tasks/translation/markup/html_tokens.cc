@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "tasks/translation/markup/html_elements.h"
 
 namespace sixfold {
 namespace {
@@ -170,6 +171,16 @@ size_t HtmlTokenizer::skip_raw_text(std::string_view name) {
          !at_name(position_ + 2, name))
     ++position_;
   return position_;
+}
+
+HtmlContent content_of(std::string_view start_tag) {
+  HtmlToken token;
+  if (!HtmlTokenizer(start_tag).next(token, false) || token.kind != HtmlToken::Kind::start_tag)
+    return HtmlContent::translated;
+  const uint32_t traits = html_traits(token.name);
+  if (token.translate.value_or((traits & (html_untranslated | html_aside)) == 0))
+    return HtmlContent::translated;
+  return traits & html_aside ? HtmlContent::aside : HtmlContent::words;
 }
 
 }  // namespace sixfold

@@ -23,6 +23,14 @@ struct HtmlToken {
   std::optional<bool> translate;  ///< from translate="yes|no", or else from class="notranslate"
 };
 
+/// How the content of an element is treated in the text in which it stands.
+enum class HtmlContent {
+  translated,
+  words,  ///< not translated, and stands for words of the text, such as code
+  aside,  ///< not translated, and no part of the text, such as a script
+};
+HtmlContent content_of(std::string_view start_tag);
+
 /// Divides HTML into tokens, in the order of the document. Every byte is part of exactly one token. Any bytes
 /// are accepted. Takes linear time.
 class HtmlTokenizer {

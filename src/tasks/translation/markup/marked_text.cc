@@ -1,15 +1,25 @@
 #include "tasks/translation/markup/marked_text.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "base/ascii.h"
+#include "tasks/translation/markup/html_tokens.h"
 
 namespace sixfold {
 namespace {
 
 constexpr size_t max_mark_size = 256;
 constexpr std::string_view arrow = "-->";
+constexpr std::string_view mark_ends = " \t\r\n";  // are not in braces
+
+/// The length of the letters, digits and underscores at the beginning of a text, at most a mark's.
+size_t length_of_name(std::string_view text) {
+  const auto belongs = [](char c) { return is_ascii_letter(c) || is_ascii_digit(c) || c == '_'; };
+  const std::string_view limited = text.substr(0, max_mark_size);
+  return static_cast<size_t>(std::ranges::find_if_not(limited, belongs) - limited.begin());
+}
 
 struct Tag {
   size_t length = 0;  ///< 0: there is no tag
@@ -48,42 +58,138 @@ Tag cue_tag_at(std::string_view text) {
   return tag;
 }
 
-/// The length of "{...}" without white space in it.
+/// The length of text in braces, which may hold further braces but no white space, such as "{name:>{width}}".
 size_t braces_at(std::string_view text) {
-  if (!text.starts_with('{')) return 0;
-  const size_t end = text.substr(0, max_mark_size).find_first_of("{} \t\r\n", 1);
-  return end != std::string_view::npos && text[end] == '}' ? end + 1 : 0;
+  int depth = 0;
+  for (size_t i = 0; i < std::min(text.size(), max_mark_size); ++i) {
+    if (text[i] == '{')
+      ++depth;
+    else if (text[i] == '}')
+      --depth;
+    else if (depth > 0 && mark_ends.find(text[i]) != mark_ends.npos)
+      return 0;
+    if (depth <= 0) return depth < 0 || i == 0 ? 0 : i + 1;
+  }
+  return 0;
 }
 
-/// The length of a conversion specification of printf; 0 if there is none. A space is not accepted as a flag,
-/// so that "100 % sure" has none.
-size_t conversion_at(std::string_view text) {
-  if (!text.starts_with('%')) return 0;
+/// The length of "{{ name }}", or of two braces that stand for one.
+size_t double_braces_at(std::string_view text) {
+  if (text.starts_with("}}")) return 2;
+  if (!text.starts_with("{{")) return 0;
+  const size_t end = text.substr(0, max_mark_size).find_first_of("{}\n", 2);
+  return end != std::string_view::npos && text.substr(end).starts_with("}}") ? end + 2 : 2;
+}
+
+/// The length of "$name" or "${name}".
+size_t variable_at(std::string_view text) {
+  if (!text.starts_with('$')) return 0;
   if (const size_t braces = braces_at(text.substr(1)); braces > 0) return 1 + braces;
+  const size_t name = length_of_name(text.substr(1));
+  return name > 0 && !is_ascii_digit(text[1]) ? 1 + name : 0;
+}
+
+/// The length of "%NAME%", "%1%" or "%|...|".
+size_t name_in_percent_signs_at(std::string_view text) {
+  if (text.starts_with("%|")) {
+    const size_t end = text.substr(0, max_mark_size).find_first_of("| \t\r\n", 2);
+    return end != std::string_view::npos && text[end] == '|' ? end + 1 : 0;
+  }
+  const std::string_view name = text.substr(1, length_of_name(text.substr(1)));
+  const bool is_number = std::ranges::all_of(name, is_ascii_digit),
+             is_constant = name.size() > 1 && ascii_upper(name) == name;
+  if (name.empty() || !(is_number || is_constant)) return 0;
+  const std::string_view rest = text.substr(1 + name.size());
+  return rest.starts_with('%') && !rest.starts_with("%%") ? name.size() + 2 : 0;
+}
+
+/// The length of "%1" or "%L1", as Qt has them; not of a number of another length.
+size_t numbered_argument_at(std::string_view text) {
+  const size_t begin = text.starts_with("%L") ? 2 : 1, end = begin + length_of_name(text.substr(begin));
+  const std::string_view number = text.substr(begin, end - begin);
+  return (number.size() == 1 || number.size() == 2) && std::ranges::all_of(number, is_ascii_digit) ? end : 0;
+}
+
+/// A mark in a text.
+struct Mark {
+  size_t length = 0;  ///< 0: there is none
+  bool keeps_order = false;
+};
+
+/// A conversion specification of printf or the like. Those without a number or a name keep their order. A space
+/// is not accepted as a flag, so that "100 % sure" has none.
+Mark conversion_at(std::string_view text) {
+  if (!text.starts_with('%')) return {};
+  if (const size_t braces = braces_at(text.substr(1)); braces > 0) return {1 + braces};
+  if (const size_t name = name_in_percent_signs_at(text); name > 0) return {name};
   size_t i = 1;
   if (text.substr(i).starts_with('(')) {
     i = text.substr(0, max_mark_size).find_first_of(") \t\r\n", i);
-    if (i == std::string_view::npos || text[i] != ')') return 0;
+    if (i == std::string_view::npos || text[i] != ')') return {};
     ++i;
   }
-  const size_t flags_end = text.find_first_not_of("-+#0123456789.*$'hlLqjzt", i);
-  if (flags_end == std::string_view::npos || flags_end > max_mark_size) return 0;
-  constexpr std::string_view conversions = "diouxXeEfFgGaAcspn%@";
-  return conversions.find(text[flags_end]) != conversions.npos ? flags_end + 1 : 0;
+  constexpr std::string_view flags = "-+#0123456789.*$'hlLqjzt", conversions = "diouxXeEfFgGaAcspn%@";
+  size_t flags_end = std::min(text.find_first_not_of(flags, i), text.size());
+  size_t name_end = i > 1 ? i : 0;
+  if (text.substr(flags_end).starts_with('<')) {
+    const size_t name = length_of_name(text.substr(flags_end + 1));
+    if (name == 0 || !text.substr(flags_end + 1 + name).starts_with('>')) return {};
+    name_end = flags_end + name + 2;
+    if (text.substr(flags_end).starts_with("<PRI")) return {name_end, true};  // C; others are of Ruby
+    flags_end = std::min(text.find_first_not_of(flags, name_end), text.size());
+  }
+  if (flags_end > max_mark_size) return {};
+  if (flags_end < text.size() && conversions.find(text[flags_end]) != conversions.npos) {
+    const size_t number_end = std::min(text.find_first_not_of("0123456789", 1), text.size());
+    const bool is_numbered = number_end > 1 && text.substr(number_end).starts_with('$');
+    return {flags_end + 1, name_end == 0 && !is_numbered && text[1] != '%'};
+  }
+  return {name_end > 0 && text[name_end - 1] == '>' ? name_end : numbered_argument_at(text)};
 }
 
-size_t mark_at(std::string_view text, TextMarks marks) {
-  if (marks == TextMarks::cues) return 0;
-  if (marks == TextMarks::subtitles)
-    return text.starts_with(arrow) ? arrow.size() : text.starts_with("{\\") ? braces_at(text) : 0;
-  return std::max(conversion_at(text), braces_at(text));
+bool are_messages(TextMarks marks) {
+  return marks == TextMarks::messages || marks == TextMarks::messages_with_percent_signs;
 }
+
+Mark mark_at(std::string_view text, TextMarks marks) {
+  if (marks == TextMarks::cues) return {};
+  if (marks == TextMarks::subtitles)
+    return {text.starts_with(arrow) ? arrow.size() : text.starts_with("{\\") ? braces_at(text) : 0};
+  if (const Mark mark = marks == TextMarks::messages ? conversion_at(text) : Mark(); mark.length > 0)
+    return mark;
+  if (const size_t double_braces = double_braces_at(text); double_braces > 0) return {double_braces};
+  return {std::max(braces_at(text), variable_at(text))};
+}
+
+/// Finds the ends of elements in a text, in linear time for all of them.
+class EndTags {
+ public:
+  EndTags(std::string_view text, size_t begin) : text_(text), read_(begin) {}
+
+  /// The position after the first end tag of this name after `begin`; 0 if there is none.
+  size_t after(size_t begin, const std::string& name) {
+    for (size_t i; (i = text_.find("</", read_)) != text_.npos;) {
+      const Tag tag = tag_at(text_.substr(i));
+      read_ = i + std::max<size_t>(tag.length, 2);
+      if (tag.length > 0) ends_[tag.name].push_back(i + tag.length);
+    }
+    read_ = text_.size();
+    const std::vector<size_t>& ends = ends_[name];
+    const auto end = std::ranges::upper_bound(ends, begin);
+    return end == ends.end() ? 0 : *end;
+  }
+
+ private:
+  std::string_view text_;
+  size_t read_;
+  std::map<std::string, std::vector<size_t>> ends_;  // by name
+};
 
 struct FoundMark {
   size_t begin, end;
   PieceKind kind = PieceKind::mark;
   size_t partner = Piece::none;  ///< index in the list
-  bool placeholder = false;
+  bool placeholder = false, keeps_order = false;
 };
 
 bool are_pair(char before, char after) {
@@ -101,18 +207,32 @@ void include_pairs_around(std::string_view bytes, size_t min_begin, size_t max_e
 std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t end, TextMarks marks) {
   std::vector<FoundMark> found;
   std::vector<std::pair<std::string, size_t>> open;
+  EndTags end_tags(bytes.substr(0, end), begin);
   for (size_t i = begin; i < end;) {
     const std::string_view rest = bytes.substr(i, end - i);
-    const Tag tag = marks == TextMarks::cues ? cue_tag_at(rest) : tag_at(rest);
-    const size_t length = tag.length > 0 ? tag.length : mark_at(rest, marks);
-    if (length == 0) {
+    Tag tag = marks == TextMarks::cues ? cue_tag_at(rest) : tag_at(rest);
+    HtmlContent content = HtmlContent::translated;
+    if (are_messages(marks) && tag.length > 0 && !tag.closes) content = content_of(rest.substr(0, tag.length));
+    if (content != HtmlContent::translated) {  // the element as a whole, if it has an end
+      const size_t after = end_tags.after(i, tag.name);
+      if (after > 0)
+        tag = {.length = after - i};
+      else
+        content = HtmlContent::translated;
+    }
+    const bool is_time = marks == TextMarks::cues && tag.length > 1 && is_ascii_digit(rest[1]);
+    const Mark mark = tag.length > 0 ? Mark{tag.length, is_time} : mark_at(rest, marks);
+    if (mark.length == 0) {
       ++i;
       continue;
     }
-    found.push_back({.begin = i, .end = i + length});
+    found.push_back({.begin = i, .end = i + mark.length});
+    found.back().keeps_order = mark.keeps_order;
     if (marks == TextMarks::subtitles && rest.starts_with(arrow)) found.back().kind = PieceKind::boundary;
-    found.back().placeholder = tag.length == 0 && marks == TextMarks::messages && !rest.starts_with("%%");
-    if (tag.length == 0 && marks == TextMarks::messages)
+    const bool stands_for_sign = rest.starts_with("%%") || (mark.length == 2 && double_braces_at(rest) == 2);
+    found.back().placeholder =
+        are_messages(marks) && (tag.length == 0 ? !stands_for_sign : content == HtmlContent::words);
+    if (tag.length == 0 && are_messages(marks))
       include_pairs_around(bytes, found.size() > 1 ? found[found.size() - 2].end : begin, end, found.back());
     i = found.back().end;
     if (tag.length == 0 || tag.name.empty()) continue;
@@ -141,6 +261,7 @@ void add_marked_text(const MarkupSource& source, size_t begin, size_t end, TextM
     pieces.add_text(begin, mark.begin, /*keeps_space=*/false);
     added.push_back(pieces.add(mark.kind, mark.begin, mark.end));
     if (mark.placeholder) pieces.stands_for_words();
+    if (mark.keeps_order) pieces.keep_order();
     begin = mark.end;
   }
   pieces.add_text(begin, end, /*keeps_space=*/false);

@@ -9,8 +9,9 @@ namespace sixfold {
 enum class TextMarks {
   subtitles,  ///< tags, {\an8} and the like, and "-->", which ends a text
   cues,       ///< tags of WebVTT and times; a voice tag (<v>) ends a text
-  messages,   ///< tags, and placeholders such as %s, %1$d, %(name)s, %{name}, {0} and {name}, with brackets and
-              ///< quotation marks around them
+  messages,   ///< tags, and placeholders such as %s, %1$d, %(name)s, %{name}, {0}, {{name}} and ${name}, with
+              ///< brackets and quotation marks around them; elements whose content is not translated in HTML
+  messages_with_percent_signs,  ///< the same, but a percent sign is text
 };
 
 /// Adds a text with its markup to the pieces. Matching start and end tags are inline elements. Tags of line

@@ -34,6 +34,9 @@ struct Piece {
   /// Whether it is not translated but stands for words of the text around it, such as code in a sentence. A
   /// placeholder may represent it. `kind` is its kind when no placeholder is used.
   bool stands_for_words = false;
+  /// Whether marks like it keep their order in a text, wherever their words go: conversions that consume the
+  /// next argument of a program, which would otherwise read its arguments with the wrong types, and times.
+  bool keeps_order = false;
 };
 
 /// The pieces of a document, in order. Together they cover all of its bytes. The inline elements between two
@@ -77,6 +80,8 @@ class PieceList {
   bool join(size_t first, PieceKind kind);
   /// Sets `Piece::stands_for_words` of the piece that was added last.
   void stands_for_words() { pieces_.back().stands_for_words = true; }
+  /// Sets `Piece::keeps_order` of the piece that was added last.
+  void keep_order() { pieces_.back().keeps_order = true; }
   size_t size() const { return pieces_.size(); }
   Pieces take();
 

@@ -36,6 +36,10 @@ class PoReader {
     if (line.empty()) return;
     const auto at = static_cast<size_t>(line.data() - source_.bytes.data());
     if (line.starts_with('#')) {
+      if (line.starts_with("#,"))
+        add_flags(line.substr(2));
+      else if (line.starts_with("#~"))  // an obsolete message
+        flags_.clear();
       field_ = Field::none;
       return;
     }
@@ -46,11 +50,26 @@ class PoReader {
     add_literal(at + quote, at + line.size());
   }
 
+  void add_flags(std::string_view list) {
+    while (!list.empty()) {
+      const size_t size = std::min(list.find(','), list.size());
+      flags_.emplace_back(trim_spaces(list.substr(0, size)));
+      list.remove_prefix(std::min(size + 1, list.size()));
+    }
+  }
+
   void begin_field(std::string_view keyword, size_t at) {
     const bool translation = keyword == "msgstr" || (keyword.starts_with("msgstr[") && keyword.ends_with("]"));
     if (keyword == "msgctxt" || (keyword == "msgid" && field_ != Field::context)) {
       require_complete(at);
-      messages_.emplace_back();
+      const auto is_format = [](const std::string& flag) { return flag.ends_with("-format"); };
+      const auto is_no_format = [&](const std::string& flag) {
+        return is_format(flag) && flag.starts_with("no-");
+      };
+      messages_.emplace_back().has_percent_signs =
+          std::ranges::any_of(flags_, is_no_format) &&
+          std::ranges::count_if(flags_, is_format) == std::ranges::count_if(flags_, is_no_format);
+      flags_.clear();
       has_message_ = true;
     }
     if (keyword == "msgctxt") {
@@ -149,8 +168,9 @@ class PoReader {
 
   const MarkupSource& source_;
   std::vector<PoMessage> messages_;
-  Field field_ = Field::none;  // the field of the next literal
-  bool has_message_ = false;   // whether a message has begun
+  Field field_ = Field::none;       // the field of the next literal
+  bool has_message_ = false;        // whether a message has begun
+  std::vector<std::string> flags_;  // of the next message
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ struct PoMessage {
   PoString id;
   std::string plural;  ///< empty: there is no plural
   std::vector<PoString> translations;
+  bool has_percent_signs = false;  ///< a flag such as no-c-format says that '%' is no placeholder
 
   bool is_header() const { return id.text.empty() && !has_context; }
   bool is_translated() const;

@@ -9,6 +9,7 @@
 #include "base/ascii.h"
 #include "tasks/translation/markup/placement.h"
 #include "tasks/translation/markup/segment.h"
+#include "text/sentences.h"
 #include "text/utf8.h"
 #include "text/words.h"
 
@@ -36,7 +37,7 @@ class SegmentWriter {
         language_(document.language),
         placeholder_size_(document.placeholder.size()),
         placeholders_(std::move(placeholders)),
-        next_argument_(segment.first) {}
+        next_in_order_(segment.first) {}
 
   std::string write() {
     size_t text = segment_.first, text_end = segment_.last;
@@ -66,13 +67,18 @@ class SegmentWriter {
     }
   }
   /// Writes a mark. In plain documents, XLIFF and Markdown a mark may stand for a word, so that the white space
-  /// next to it is kept.
+  /// next to it is kept. In HTML it may be an image: if it has white space behind it and gets some before it,
+  /// it gets some behind it too, which adds no space to the text.
   void write_mark(size_t i) {
     const auto is_space = [&](size_t piece) {
-      return marks_may_be_words_ && piece >= segment_.first && piece < segment_.last &&
-             pieces_[piece].kind == PieceKind::space;
+      return piece >= segment_.first && piece < segment_.last && pieces_[piece].kind == PieceKind::space;
     };
     const bool before = i > 0 && is_space(i - 1), after = is_space(i + 1);
+    if (!marks_may_be_words_) {
+      const bool is_element = is_ascii_letter(source_[std::min(pieces_[i].begin + 1, source_.size() - 1)]);
+      needs_space_ = language_ == MarkupLanguage::html && is_element && after && output_.ends_with(' ');
+      return write_piece(mark_at_position_of(i));
+    }
     if (before && !output_.empty() && output_.back() != ' ') write_text_space();
     // A tag does not stand for a word: if it has white space on one side only, so has the translation.
     const bool one_side = source_[pieces_[i].begin] == '<' && output_.ends_with(' ') && !(before && after) &&
@@ -82,31 +88,12 @@ class SegmentWriter {
     skips_space_ = one_side;
   }
 
-  /// Whether a mark is a conversion specification of printf that consumes the next argument, unlike "%1$s",
-  /// "%(name)s" and "%%".
-  bool takes_next_argument(size_t i) const {
-    const std::string_view mark = source_.substr(pieces_[i].begin, pieces_[i].end - pieces_[i].begin);
-    const size_t percent = mark.find('%');
-    if (percent == mark.npos || percent + 1 == mark.size()) return false;
-    const std::string_view rest = mark.substr(percent + 1);
-    const size_t number_end = rest.find_first_not_of("0123456789");
-    return rest[0] != '(' && rest[0] != '{' && rest[0] != '%' &&
-           !(number_end != rest.npos && number_end > 0 && rest[number_end] == '$');
-  }
-  /// Whether a mark is a time within a cue: "<00:01.500>".
-  bool is_time(size_t i) const {
-    return pieces_[i].end > pieces_[i].begin + 1 && is_ascii_digit(source_[pieces_[i].begin + 1]);
-  }
-  bool keeps_order(size_t i) const {
-    return language_ == MarkupLanguage::plain ? takes_next_argument(i)
-                                              : language_ == MarkupLanguage::cues && is_time(i);
-  }
-  /// The mark to write at the position of `i`. Conversions that consume the next argument keep their order,
-  /// since a program would otherwise read its arguments with the wrong types. Times keep their order as well.
+  /// The mark to write at the position of `i`: the next one, if it is one of those that keep their order.
   size_t mark_at_position_of(size_t i) {
-    if (!keeps_order(i)) return i;
-    for (; next_argument_ < segment_.last; ++next_argument_)
-      if (is_placeholder_or_mark(next_argument_) && keeps_order(next_argument_)) return next_argument_++;
+    if (!pieces_[i].keeps_order) return i;
+    for (; next_in_order_ < segment_.last; ++next_in_order_)
+      if (is_placeholder_or_mark(next_in_order_) && pieces_[next_in_order_].keeps_order)
+        return next_in_order_++;
     return i;
   }
   bool is_placeholder_or_mark(size_t i) const {
@@ -138,14 +125,19 @@ class SegmentWriter {
   void write_plain_text(size_t end) {
     const std::string_view part = text_.substr(written_, end - written_);
     written_ = end;
-    if (language_ == MarkupLanguage::html || language_ == MarkupLanguage::xml)
-      return void(output_ += escape_markup(part));
     if (part.empty()) return;
+    if (language_ == MarkupLanguage::html || language_ == MarkupLanguage::xml) {
+      if (std::exchange(needs_space_, false) && !part.starts_with(' ')) output_ += ' ';
+      return void(output_ += escape_markup(part));
+    }
     if (std::exchange(must_separate_word_, false) && begins_within_word(part)) output_ += ' ';
+    bool within = false;  // whether the text has begun
     for (const char c : escaped(part)) {
       if (std::exchange(skips_space_, false) && c == ' ') continue;
       if (c == ' ' || needs_space_) write_text_space();
       needs_space_ = false;
+      if (within && (static_cast<unsigned char>(c) & 0xC0) != 0x80) joints_.push_back(output_.size());
+      within = true;
       if (c != ' ') output_ += c;
     }
   }
@@ -208,7 +200,22 @@ class SegmentWriter {
     }
   }
 
-  /// Replaces spaces of the text by line ends, so that there are as many lines as in the source, if possible.
+  /// A place in the output for a line end: a space, or nothing.
+  struct LinePlace {
+    size_t at, size;
+  };
+  /// The spaces of the text; if these are fewer than `count`, also where scripts without spaces allow a line
+  /// end.
+  std::vector<LinePlace> line_places(size_t count) const {
+    std::vector<LinePlace> places;
+    for (const size_t space : spaces_) places.push_back({space, 1});
+    if (spaces_.size() >= count) return places;
+    for (const size_t at : line_breaks(output_))
+      if (std::ranges::binary_search(joints_, at) && output_[at - 1] != ' ') places.push_back({at, 0});
+    std::ranges::sort(places, {}, &LinePlace::at);
+    return places;
+  }
+  /// Writes line ends into the text, so that there are as many lines as in the source, if possible.
   void break_lines() {
     const std::string_view raw = source_.substr(pieces_[segment_.first].begin,
                                                 pieces_[segment_.last - 1].end - pieces_[segment_.first].begin);
@@ -218,18 +225,23 @@ class SegmentWriter {
     for (size_t at = raw.find(line_feed); at != raw.npos; at = raw.find(line_feed, at + 1))
       shares.push_back(static_cast<double>(at) / static_cast<double>(raw.size()));
     const auto written = static_cast<size_t>(std::count(output_.begin(), output_.end(), line_feed));
-    const size_t count = std::min(shares.size() - std::min(shares.size(), written), spaces_.size());
+    const size_t wanted = shares.size() - std::min(shares.size(), written);
+    if (wanted == 0) return;
+    const std::vector<LinePlace> places = line_places(wanted);
+    const size_t count = std::min(wanted, places.size());
     const std::string line_end = raw.find("\r\n") != raw.npos ? "\r\n" : std::string(1, line_feed);
-    std::vector<size_t> breaks;
-    size_t next = 0;  // the first space that may be chosen
+    std::vector<LinePlace> breaks;
+    size_t next = 0;  // the first place that may be chosen
     for (size_t i = 0; i < count; ++i) {
       const double best = shares[i] * static_cast<double>(output_.size());
-      const auto distance = [&](size_t space) { return std::abs(static_cast<double>(spaces_[space]) - best); };
-      const size_t last = spaces_.size() - (count - i);
+      const auto distance = [&](size_t place) {
+        return std::abs(static_cast<double>(places[place].at) - best);
+      };
+      const size_t last = places.size() - (count - i);
       while (next < last && distance(next + 1) < distance(next)) ++next;
-      breaks.push_back(spaces_[next++]);
+      breaks.push_back(places[next++]);
     }
-    for (size_t i = breaks.size(); i-- > 0;) output_.replace(breaks[i], 1, line_end);
+    for (size_t i = breaks.size(); i-- > 0;) output_.replace(breaks[i].at, breaks[i].size, line_end);
   }
 
   std::string_view source_;
@@ -245,12 +257,13 @@ class SegmentWriter {
   size_t next_placeholder_ = 0;
   std::string output_;
   std::vector<size_t> spaces_;       // positions in the output of spaces of the text
+  std::vector<size_t> joints_;       // those between two characters of it
   size_t written_ = 0;               // number of bytes of the text that have been written
   bool needs_space_ = false;         // whether a space must precede the next text
   bool must_separate_word_ = false;  // whether a letter must not follow without a space
   size_t opened_at_ = SIZE_MAX;      // the size of the output after the last start tag
   bool skips_space_ = false;         // whether the space at the beginning of the next text is skipped
-  size_t next_argument_;             // the first piece that may be the next such conversion
+  size_t next_in_order_;             // the first piece that may be the next mark that keeps its order
 };
 
 /// Returns the pieces with the kind `kept` for those that a placeholder can represent. These must not be next

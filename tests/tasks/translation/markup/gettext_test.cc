@@ -41,8 +41,36 @@ TEST(Po, KeepsPlaceholdersTagsAndEscapes) {
     const std::string po = upper_case_po("msgid \"" + text + "\"\nmsgstr \"\"\n");
     return po.substr(po.find("msgstr "));
   };
-  for (const std::string mark :
-       {"%d", "%s", "%1$s", "%-5.2f", "%(name)s", "%{name}", "{0}", "{name!r}", "%%", "%lu"})
+  for (const std::string mark : {"%d",
+                                 "%s",
+                                 "%1$s",
+                                 "%-5.2f",
+                                 "%(name)s",
+                                 "%{name}",
+                                 "{0}",
+                                 "{name!r}",
+                                 "%%",
+                                 "%lu",
+                                 "{{name}}",
+                                 "{{ name }}",
+                                 "{0:N2}",
+                                 "{a:>{b}}",
+                                 "{{",
+                                 "}}",
+                                 "%<PRIu64>",
+                                 "%<name>s",
+                                 "%<a>5.1f",
+                                 "$name",
+                                 "${name}",
+                                 "%NAME%",
+                                 "%1",
+                                 "%L12",
+                                 "%1%",
+                                 "%|1$s|",
+                                 "<kbd>F1</kbd>",
+                                 "<b translate=\\\"no\\\">a dog</b>",
+                                 "<code>make it</code>",
+                                 "<script>a<b></script>"})
     EXPECT_EQ(translated("delete " + mark + " now"), "msgstr \"DELETE " + mark + " NOW\"\n");
   EXPECT_EQ(translated("%d files (%s) in %s?"), "msgstr \"%d FILES (%s) IN %s?\"\n");
   EXPECT_EQ(translated("%s: %d %s"), "msgstr \"%s: %d %s\"\n") << "no letters";
@@ -51,9 +79,21 @@ TEST(Po, KeepsPlaceholdersTagsAndEscapes) {
   EXPECT_EQ(translated("say \\\"hi\\\"\\t\\x41\\n"), "msgstr \"SAY \\\"HI\\\" A\\n\"\n");
   EXPECT_EQ(translated("one\\ntwo\\n"), "msgstr \"\"\n\"ONE\\n\"\n\"TWO\\n\"\n");
   EXPECT_EQ(translated("%d"), "msgstr \"%d\"\n");
+  EXPECT_EQ(translated("use <code>make it"), "msgstr \"USE <code>MAKE IT\"\n") << "it has no end";
+  EXPECT_EQ(translated("5 %1234 for US$ 7 or $8"), "msgstr \"5 %1234 FOR US$ 7 OR $8\"\n");
 }
 
-/// A program of C reads its arguments by the types of these conversions, in their order.
+TEST(Po, AFlagSaysThatAPercentSignIsText) {
+  const std::string message = "msgid \"50%discount\"\nmsgstr \"", other = "msgid \"a %d b\"\nmsgstr \"";
+  for (const std::string flags :
+       {"#, no-c-format\n", "#, fuzzy, no-python-format\n", "#,no-c-format\n#, range: 1..2\n"})
+    EXPECT_EQ(upper_case_po(flags + message + "\"\n\n" + other + "\"\n"),
+              flags + message + "50%DISCOUNT\"\n\n" + other + "A %d B\"\n");
+  for (const std::string flags :
+       {"#, c-format\n", "#, no-c-format, python-format\n", "#, no-c-format\n#~ msgid \"x\"\n#~ msgstr \"\"\n"})
+    EXPECT_EQ(upper_case_po(flags + other + "\"\n"), flags + other + "A %d B\"\n");
+}
+
 TEST(Po, SpaceStaysBetweenAPlaceholderAndATag) {
   const std::string po = "msgid \"see %s <b>now</b>\"\nmsgstr \"";
   EXPECT_EQ(translate_po(po + "\"\n", upper_case()), po + "SEE %s <b>NOW</b>\"\n");
@@ -61,6 +101,7 @@ TEST(Po, SpaceStaysBetweenAPlaceholderAndATag) {
   EXPECT_EQ(translate_po(end + "\"\n", upper_case()), end + "SEE <b>NOW %s</b>\"\n");
 }
 
+/// A program of C reads its arguments by the types of these conversions, in their order.
 TEST(Po, ConversionsWithoutNumbersKeepTheirOrder) {
   const auto translated = [](const std::string& text) {
     const std::string po = translate_po("msgid \"" + text + "\"\nmsgstr \"\"\n", reversed());
@@ -72,6 +113,13 @@ TEST(Po, ConversionsWithoutNumbersKeepTheirOrder) {
   }
   const std::string named = translated("one %1$s two three %2$d four");
   EXPECT_GT(named.find("%1$s"), named.find("%2$d")) << named;
+  for (const auto& [first, second] :
+       {std::pair("%1", "%2"), {"%L1", "%2%"}, {"%<a>s", "%<b>d"}, {"%AB%", "%|2|"}}) {
+    const std::string po = translated(fmt::format("one {} two three {} four", first, second));
+    EXPECT_GT(po.find(first), po.find(second)) << po;
+  }
+  const std::string sizes = translated("one %s two three %<PRIu64> four");
+  EXPECT_LT(sizes.find("%s"), sizes.find("%<PRIu64>")) << sizes;
 }
 
 TEST(Po, LiteralsAreReadAsTheyWereWritten) {

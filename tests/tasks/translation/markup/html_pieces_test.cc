@@ -113,7 +113,7 @@ TEST(Html, InlineElementsFollowTheirWords) {
   EXPECT_EQ(in_reverse("<p>  <b> one</b> two  </p>"), "<p>   TWO <b>ONE</b>  </p>");
   EXPECT_EQ(in_reverse("a<b>b</b>c d"), "D <b>ABC</b>");
   EXPECT_EQ(in_reverse("one <b></b>two <img src=x> three<!-- c --> four"),
-            "FOUR <img src=x>THREE<!-- c --> <b></b>TWO ONE");
+            "FOUR <img src=x> THREE<!-- c --> <b></b>TWO ONE");
 }
 
 TEST(Html, ElementsThatCrossBoundariesStayOpenThere) {

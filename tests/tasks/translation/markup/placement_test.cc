@@ -55,7 +55,7 @@ TEST(Placement, WhatHasNoWordsStandsBesideTheWordThatItStoodBeside) {
   EXPECT_EQ(placed("one<img> two", "B A", swapped), "B A<img>");
   EXPECT_EQ(placed("one <a></a> two <b>three</b> four", "A B D", {{0, 0}, {1, 1}, {3, 2}}),
             "A <a></a>B<b></b> D");
-  EXPECT_EQ(placed("one <img> two three four", "A B C D", {}), "A <img>B C D");  // as far into the text
+  EXPECT_EQ(placed("one <img> two three four", "A B C D", {}), "A <img> B C D");  // as far into the text
   EXPECT_EQ(placed("one <b>two</b> x", "", {}), "<b></b>");
   // Never in an element that it was not in.
   EXPECT_EQ(placed("<a>one two</a> <img>three x", "A C B X", {{0, 0}, {2, 1}, {1, 2}, {3, 3}}),

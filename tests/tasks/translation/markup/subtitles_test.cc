@@ -46,6 +46,12 @@ TEST(Srt, TranslationsHaveAsManyLines) {
                             return std::vector<TranslatedText>(texts.size(), {.text = "oneword"});
                           }),
             cue("oneword"));
+  EXPECT_EQ(translate_srt(cue("one two\nthree four"),
+                          [](const auto& texts) {
+                            return std::vector<TranslatedText>(texts.size(), {.text = "犬は、庭で寝る"});
+                          }),
+            cue("犬は、\n庭で寝る"))
+      << "scripts without spaces";
   EXPECT_EQ(translate_srt("1\r\n00:00:01,000 --> 00:00:02,000\r\na b c\r\nd e f", reversed()),
             "1\r\n00:00:01,000 --> 00:00:02,000\r\nF E D\r\nC B A");
 }
