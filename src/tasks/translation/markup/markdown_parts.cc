@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "base/ascii.h"
+#include "tasks/translation/markup/html_tokens.h"
 #include "tasks/translation/markup/markdown_tokens.h"
 
 namespace sixfold {
@@ -20,6 +22,7 @@ class LeafReader {
         next_texts_(tokens.size() + 1, bytes.size()) {
     for (size_t i = tokens.size(); i-- > 0;)
       next_texts_[i] = tokens[i].end > 0 ? tokens[i].begin : next_texts_[i + 1];
+    find_end_tags();
   }
 
   /// Returns no parts if some markup is not as expected.
@@ -38,6 +41,28 @@ class LeafReader {
     size_t size;       ///< size of that part
     std::string name;  ///< name of an HTML element
   };
+
+  /// The name of an HTML tag, in lower case.
+  static std::string name_of(std::string_view tag) {
+    std::string name;
+    for (size_t i = tag.starts_with("</") ? 2 : 1;
+         i < tag.size() && (is_ascii_letter(tag[i]) || is_ascii_digit(tag[i])); ++i)
+      name += ascii_lower(tag[i]);
+    return name;
+  }
+  std::string_view bytes_of(const Token& token) const {
+    return bytes_.substr(token.begin, token.end - token.begin);
+  }
+  void find_end_tags() {
+    std::vector<size_t> spans{Piece::none};
+    for (size_t i = 0; i < tokens_.size(); ++i) {
+      if (tokens_[i].kind == Token::Kind::enter) spans.push_back(i);
+      if (tokens_[i].kind == Token::Kind::leave && spans.size() > 1) spans.pop_back();
+      spans_.push_back(spans.back());
+      if (tokens_[i].kind == Token::Kind::html && bytes_of(tokens_[i]).starts_with("</"))
+        end_tags_[{name_of(bytes_of(tokens_[i])), spans.back()}].push_back(i);
+    }
+  }
 
   char at(size_t i) const { return i < bytes_.size() ? bytes_[i] : '\0'; }
   size_t run_of(char c, size_t begin) const {
@@ -104,8 +129,8 @@ class LeafReader {
       }
       case Token::Kind::html:
         valid_ = at_ == token.begin;
-        add_html(token.end);
-        break;
+        add_html(token);
+        return;
       case Token::Kind::soft_break:
       case Token::Kind::hard_break:
         add_line_end(token.kind == Token::Kind::hard_break);
@@ -258,30 +283,46 @@ class LeafReader {
   }
 
   /// Adds an HTML tag. A start tag and its end tag are an inline element; all other tags are boundaries.
-  void add_html(size_t end) {
-    const std::string_view tag = bytes_.substr(at_, end - at_);
+  void add_html(const Token& token) {
+    const std::string_view tag = bytes_of(token);
     const bool closes = tag.starts_with("</");
-    std::string name;
-    for (size_t i = closes ? 2 : 1; i < tag.size() && (is_ascii_letter(tag[i]) || is_ascii_digit(tag[i])); ++i)
-      name += ascii_lower(tag[i]);
+    const std::string name = name_of(tag);
+    if (!closes && add_untranslated(tag, name)) return;
     const bool is_end_of_last =
         closes && !html_.empty() && html_.back().name == name && html_.back().size == open_.size();
     if (is_end_of_last) {
       const size_t open = html_.back().part;
       html_.pop_back();
-      add(PieceKind::close, end).partner = open;
+      add(PieceKind::close, token.end).partner = open;
       parts_[open].partner = parts_.size() - 1;
-      return;
+    } else {
+      const bool opens = !closes && !name.empty() && !tag.ends_with("/>") && html_.size() < max_inline_depth;
+      if (opens) html_.push_back({parts_.size(), open_.size(), name});
+      add(opens ? PieceKind::open : PieceKind::boundary, token.end);
     }
-    const bool opens = !closes && !name.empty() && !tag.ends_with("/>") && html_.size() < max_inline_depth;
-    if (opens) html_.push_back({parts_.size(), open_.size(), name});
-    add(opens ? PieceKind::open : PieceKind::boundary, end);
+    at_ = token.end;
+  }
+  /// Adds an HTML element whose content is not translated as a whole. Returns whether the start tag begins one
+  /// that ends in the same span.
+  bool add_untranslated(std::string_view tag, const std::string& name) {
+    const HtmlContent content = content_of(tag);
+    if (content == HtmlContent::translated) return false;
+    const std::vector<size_t>& ends = end_tags_[{name, spans_[i_]}];
+    const auto end = std::ranges::upper_bound(ends, i_);
+    if (end == ends.end()) return false;
+    i_ = *end;
+    add(content == HtmlContent::aside ? PieceKind::mark : PieceKind::boundary, tokens_[i_].end)
+        .stands_for_words = content == HtmlContent::words;
+    at_ = tokens_[i_].end;
+    return true;
   }
 
   std::string_view bytes_;
   const std::vector<Token>& tokens_;
   EmptyLines& empty_lines_;
   std::vector<size_t> next_texts_;  // for each token, the begin of the next text
+  std::vector<size_t> spans_;       // for each token, the token that enters the span in which it stands
+  std::map<std::pair<std::string, size_t>, std::vector<size_t>> end_tags_;  // of HTML, by name and span
   std::vector<PieceRange> parts_;
   std::vector<OpenSpan> open_;  // open spans, outermost first
   std::vector<OpenSpan> html_;  // open HTML elements; `size` is the number of spans around them

@@ -40,6 +40,17 @@ TEST(Markdown, TextsOfBlocksAreTranslated) {
   EXPECT_TRUE(markdown_texts("").empty());
 }
 
+TEST(Markdown, ElementsThatAreNotTranslatedInHtmlKeepTheirContent) {
+  EXPECT_EQ(
+      markdown_texts("a <kbd>b *x* c</kbd> d <span translate=\"no\">e</span> f <script>g \"h\"</script> i\n"),
+      (Texts{"a", "d", "f i"}));
+  EXPECT_EQ(markdown_texts("a *b <code>c</code> d* <b class=\"notranslate\">e</b>\n"), (Texts{"a b", "d"}));
+  EXPECT_EQ(markdown_texts("a <code>b *c </code> d* e\n"), (Texts{"a", "b c", "d e"}))
+      << "its end is within a span";
+  EXPECT_EQ(markdown_texts("a <code>b\n"), (Texts{"a", "b"})) << "it has no end";
+  EXPECT_EQ(translate_markdown("one <kbd>Ctrl</kbd> two\n", upper_case()), "ONE <kbd>Ctrl</kbd> TWO\n");
+}
+
 TEST(Markdown, MarksFollowTheirWords) {
   const auto translated = [](const std::string& markdown, const TextTranslator& how = reversed()) {
     return translate_markdown(markdown, how);
