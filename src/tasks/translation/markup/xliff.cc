@@ -99,7 +99,9 @@ class TargetWriter {
   }
 
   void write_target(const Xliff::Unit& unit) {
-    if (xliff_.is_version_2) change_tag(unit.element, with_attribute(tag(unit.element), "state", "translated"));
+    if (xliff_.is_version_2)  // a substate belongs to the state that was replaced
+      change_tag(unit.element,
+                 with_attribute(without_attribute(tag(unit.element), "subState"), "state", "translated"));
     const std::string name = std::string(xliff_.prefix) + "target";
     std::string start = unit.target == none ? "<" + name + ">" : tag(unit.target);
     if (start.ends_with("/>")) start.erase(start.size() - 2, 1);

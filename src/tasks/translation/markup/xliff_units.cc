@@ -261,6 +261,13 @@ std::string with_attribute(std::string tag, std::string_view name, std::string_v
   return tag.insert(tag.size() - (tag.ends_with("/>") ? 2 : 1), fmt::format(" {}=\"{}\"", name, value));
 }
 
+std::string without_attribute(std::string tag, std::string_view name) {
+  const auto [value, end] = find_attribute(tag, name);
+  if (value == tag.npos) return tag;
+  const size_t first = tag.rfind(name, value), before = tag.find_last_not_of(" \t\r\n", first - 1) + 1;
+  return tag.erase(before, end + 1 - before);
+}
+
 void add_unit_content(const MarkupSource& source, const Xliff& xliff, size_t element, size_t shift,
                       PieceList& pieces) {
   pieces.add(PartFinder(source, xliff, element, shift).find());

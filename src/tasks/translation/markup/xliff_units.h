@@ -36,6 +36,8 @@ Xliff read_xliff(const MarkupSource& source);
 std::string_view attribute(std::string_view tag, std::string_view name);
 /// Returns a start tag with an attribute set to this value.
 std::string with_attribute(std::string tag, std::string_view name, std::string_view value);
+/// Returns a start tag without this attribute and the white space before it.
+std::string without_attribute(std::string tag, std::string_view name);
 
 /// Adds the content of a source to pieces. `shift` is added to the positions of events. Paired codes are inline
 /// elements: <g>, <pc> and <mrk>, and pairs such as <bpt> and <ept>. All other codes are marks; those without a

@@ -48,9 +48,10 @@ TEST(Xliff, TargetsFollowTheirSources) {
                 first_version("\r\n <trans-unit id=\"1\">\r\n  <source>one two</source>\r\n  " + new_target +
                               "ONE TWO</target>\r\n  <note>three</note>\r\n </trans-unit>\r\n"));
   EXPECT_EQ(
-      translated(second_version("<unit id=\"1\"><segment><source>one</source></segment><ignorable><source> "
-                                "</source></ignorable><segment id=\"s\" state='initial'><source>two</source>"
-                                "<target/></segment></unit>")),
+      translated(second_version(
+          "<unit id=\"1\"><segment><source>one</source></segment><ignorable><source> "
+          "</source></ignorable><segment id=\"s\" state='initial' subState = 'x:y'><source>two</source>"
+          "<target/></segment></unit>")),
       second_version("<unit id=\"1\"><segment state=\"translated\"><source>one</source><target>ONE</target>"
                      "</segment><ignorable><source> </source></ignorable><segment id=\"s\" state='translated'>"
                      "<source>two</source><target>TWO</target></segment></unit>"));
