@@ -14,7 +14,11 @@
 namespace sixfold {
 namespace {
 
-bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\v\f\r") == text.npos; }
+bool is_blank(std::string_view text) {
+  for (size_t i = 0; i < text.size();)
+    if (!next_is_space(text, i)) return false;
+  return true;
+}
 
 void check_files(const std::vector<CorpusFiles>& files) {
   require(!files.empty(), "no text files are given");

@@ -97,6 +97,8 @@ TEST_F(CorpusTest, PairsWithAnEmptySideAreDroppedAndCounted) {
   EXPECT_EQ(corpus.text.source, (Lines{"one", "five"}));
   EXPECT_EQ(corpus.text.target, (Lines{"eins", "fünf"}));
   EXPECT_EQ(corpus.report.describe(), "5 pairs, 2 kept; dropped: 3 with an empty side");
+  const Corpus wide = read_corpus({pair("\u3000\n\u2003 \u00A0\nthree\n", "eins\nzwei\ndrei\n")});
+  EXPECT_EQ(wide.text.source, Lines{"three"}) << "what is only white space of Unicode is empty";
 }
 
 TEST_F(CorpusTest, InvalidUtf8) {

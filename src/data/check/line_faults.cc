@@ -109,10 +109,11 @@ bool is_decomposed(std::string_view line) {
 }
 
 bool has_odd_space(std::string_view line) {
-  UChar32 before = ' ';  // so that a space at the beginning counts as a second space
+  UChar32 before = 0;
   // A no-break space after a letter, which only the next character may justify.
   bool unjustified_before = false;
   const bool odd = any_character(line, [&](UChar32 c) {
+    if (before == 0 && u_isUWhiteSpace(c)) return true;
     if (unjustified_before && !may_follow_no_break(c)) return true;
     unjustified_before = is_no_break(c) && !may_follow_no_break(before);
     if (c == ' ' && (before == ' ' || is_no_break(before))) return true;
@@ -123,7 +124,7 @@ bool has_odd_space(std::string_view line) {
     return type == U_CONTROL_CHAR || (type == U_FORMAT_CHAR && !joins) || type == U_LINE_SEPARATOR ||
            type == U_PARAGRAPH_SEPARATOR;
   });
-  return odd || unjustified_before || (!line.empty() && before == ' ');
+  return odd || unjustified_before || u_isUWhiteSpace(before);
 }
 
 std::string mended(std::string_view line) {
