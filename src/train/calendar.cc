@@ -18,10 +18,13 @@ bool is_round(int64_t update) {
 Calendar::Calendar(const TrainOptions& options, const RunLength& length, const TrainingState& state)
     : options_(options), length_(length), saved_at_(state.seconds) {}
 
-bool Calendar::finished(const TrainingState& state) const {
+bool Calendar::is_out_of_patience(const TrainingState& state) const {
   const int patience = options_.validation.patience;
-  return (patience > 0 && state.without_better >= patience) ||
-         (state.last_update > 0 && state.update >= state.last_update);
+  return patience > 0 && state.without_better >= patience;
+}
+
+bool Calendar::finished(const TrainingState& state) const {
+  return is_out_of_patience(state) || (state.last_update > 0 && state.update >= state.last_update);
 }
 
 bool Calendar::should_log(const TrainingState& state) const {

@@ -13,6 +13,8 @@ class Calendar {
 
   /// Whether the run is finished: its last update is done, or patience is exhausted.
   bool finished(const TrainingState& state) const;
+  /// Whether validation.patience ends the run.
+  bool is_out_of_patience(const TrainingState& state) const;
   /// Whether to log a progress line. The first lines come early, at updates 1, 2, 5, 10, 20, 50, ..., so that
   /// users soon see how a run starts.
   bool should_log(const TrainingState& state) const;

@@ -107,6 +107,7 @@ class Trainer {
 /// The training loop.
 TrainOutcome Trainer::run() {
   const Traffic traffic(processes_, state_.update);
+  const int64_t first = state_.update;
   while (!calendar_.finished(state_) && !stop_requested()) {
     before_ = state_.position;
     const double waited = stream_->seconds_waited();
@@ -140,6 +141,14 @@ TrainOutcome Trainer::run() {
     if (calendar_.should_save(state_)) save();
   }
   if (const std::string text = traffic.summary(state_.update); !text.empty()) progress_->print(text);
+  if (calendar_.is_out_of_patience(state_))
+    progress_->print(fmt::format(
+        "validation.patience ends the run after update {}: {} in a row no better than the best; to go on, "
+        "resume it with a higher value, or with 0 for no such end",
+        state_.update, counted(state_.without_better, "validation was", "validations were")));
+  else if (calendar_.finished(state_) && state_.update == first)
+    progress_->print(fmt::format(
+        "the run has made its last update, {}; to go on, resume it with a higher limit", state_.update));
   if (state_.update > 0) {
     state_.interrupted = !calendar_.finished(state_);
     save();

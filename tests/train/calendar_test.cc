@@ -55,7 +55,9 @@ TEST_F(CalendarTest, TheLastUpdateAndPatienceEndARun) {
   options_.validation.patience = 3;
   state_.without_better = 2;
   EXPECT_FALSE(calendar_.finished(state_));
+  EXPECT_FALSE(calendar_.is_out_of_patience(state_));
   state_.without_better = 3;
+  EXPECT_TRUE(calendar_.is_out_of_patience(state_));
   EXPECT_TRUE(calendar_.finished(state_));
 }
 
