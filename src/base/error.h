@@ -16,11 +16,17 @@ namespace sixfold {
 /// 1 for the others.
 enum class Fault { input, environment, program };
 
+/// The message of an exception, in which NULs, which would end it, become U+FFFD.
+inline std::string without_nul(std::string message) {
+  for (size_t at = 0; (at = message.find('\0', at)) != message.npos;) message.replace(at, 1, "\uFFFD");
+  return message;
+}
+
 /// The only exception that the library throws. Its message says what is wrong, where (file and line, key, or
 /// tensor and shape) and how to fix it.
 class SIXFOLD_API Error : public std::runtime_error {
  public:
-  Error(Fault fault, const std::string& message) : std::runtime_error(message), fault_(fault) {}
+  Error(Fault fault, const std::string& message) : std::runtime_error(without_nul(message)), fault_(fault) {}
   Fault fault() const { return fault_; }
 
  private:

@@ -52,6 +52,8 @@ class Joiner {
 class WhitespaceTokenizer : public Tokenizer {
  public:
   WhitespaceTokenizer(std::string_view vocabulary, const std::string& origin) {
+    if (constexpr std::string_view byte_order_mark = "\uFEFF"; vocabulary.starts_with(byte_order_mark))
+      vocabulary.remove_prefix(byte_order_mark.size());
     while (!vocabulary.empty()) {
       const size_t end = std::min(vocabulary.find('\n'), vocabulary.size());
       std::string_view line = vocabulary.substr(0, end);

@@ -303,6 +303,7 @@ TEST_F(ServiceTest, DescribesModels) {
   EXPECT_EQ(all["data"][0]["source_name"], "English");
   EXPECT_EQ(all["data"][2]["kind"], "language model");
   expect_refused(get("/v1/models/none"), 404, "no model named none");
+  expect_refused(get(std::string("/health\0x", 9)), 404, "no /health\uFFFDx.");
   HttpRequest request{.method = "GET", .path = "/v1/models/en-de/positions", .query = {{"count", "3"}}};
   const Json positions = json(ask(request));
   EXPECT_EQ(positions["kind"], "sinusoidal");

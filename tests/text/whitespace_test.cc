@@ -91,6 +91,7 @@ TEST(Whitespace, ReadsForeignVocabularies) {
   EXPECT_EQ(tokenizer->bos(), 3);
   EXPECT_EQ(tokenizer->encode("b a"), (std::vector<int32_t>{4, 1}));
   EXPECT_EQ(tokenizer->hash(), load_whitespace(tokenizer->serialized(), "again")->hash());
+  EXPECT_EQ(load_whitespace("\uFEFF<unk>\n</s>\na\n", "marked")->unk(), 0) << "a byte order mark is no token";
 }
 
 TEST(Whitespace, BadVocabulariesAreRefused) {

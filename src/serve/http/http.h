@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
+
 namespace sixfold::serve {
 
 /// Decodes percent-encoded bytes such as "%C3". A "%" that is not followed by two hexadecimal digits stays.
@@ -57,7 +59,7 @@ struct HttpAnswer {
 class HttpError : public std::runtime_error {
  public:
   HttpError(int status, const std::string& message, std::optional<int> retry_after = {})
-      : std::runtime_error(message), status_(status), retry_after_(retry_after) {}
+      : std::runtime_error(without_nul(message)), status_(status), retry_after_(retry_after) {}
   int status() const { return status_; }
   /// In seconds; for 429 and 503.
   std::optional<int> retry_after() const { return retry_after_; }

@@ -64,8 +64,8 @@ void run(const AlignSettings& settings) {
   require(gold.size() <= pairs, "{} has {}, but the text has {}", settings.gold, counted(gold.size(), "line"),
           counted(pairs, "pair"));
   if (too_long > 0)
-    log_warning("{} of more than {} words on a side are left without links", counted(too_long, "pair"),
-                WordAligner::max_words);
+    log_warning("left without links, since a side has more than {} words: {}", WordAligner::max_words,
+                counted(too_long, "pair"));
   TextOutput output(settings.output, inputs);
   AlignmentErrors errors;
   size_t line = 0;
