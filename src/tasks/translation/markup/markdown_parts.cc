@@ -53,14 +53,23 @@ class LeafReader {
   std::string_view bytes_of(const Token& token) const {
     return bytes_.substr(token.begin, token.end - token.begin);
   }
+  /// Finds the end tags of HTML elements that lie in one span.
   void find_end_tags() {
+    end_tags_.assign(tokens_.size(), Piece::none);
     std::vector<size_t> spans{Piece::none};
+    std::map<std::pair<std::string, size_t>, std::vector<size_t>> open;  // start tags, by name and span
     for (size_t i = 0; i < tokens_.size(); ++i) {
       if (tokens_[i].kind == Token::Kind::enter) spans.push_back(i);
       if (tokens_[i].kind == Token::Kind::leave && spans.size() > 1) spans.pop_back();
-      spans_.push_back(spans.back());
-      if (tokens_[i].kind == Token::Kind::html && bytes_of(tokens_[i]).starts_with("</"))
-        end_tags_[{name_of(bytes_of(tokens_[i])), spans.back()}].push_back(i);
+      if (tokens_[i].kind != Token::Kind::html) continue;
+      const std::string_view tag = bytes_of(tokens_[i]);
+      std::vector<size_t>& starts = open[{name_of(tag), spans.back()}];
+      if (!tag.starts_with("</")) {
+        if (!tag.ends_with("/>")) starts.push_back(i);
+      } else if (!starts.empty()) {
+        end_tags_[starts.back()] = i;
+        starts.pop_back();
+      }
     }
   }
 
@@ -287,7 +296,7 @@ class LeafReader {
     const std::string_view tag = bytes_of(token);
     const bool closes = tag.starts_with("</");
     const std::string name = name_of(tag);
-    if (!closes && add_untranslated(tag, name)) return;
+    if (!closes && add_untranslated(tag)) return;
     const bool is_end_of_last =
         closes && !html_.empty() && html_.back().name == name && html_.back().size == open_.size();
     if (is_end_of_last) {
@@ -304,13 +313,10 @@ class LeafReader {
   }
   /// Adds an HTML element whose content is not translated as a whole. Returns whether the start tag begins one
   /// that ends in the same span.
-  bool add_untranslated(std::string_view tag, const std::string& name) {
+  bool add_untranslated(std::string_view tag) {
     const HtmlContent content = content_of(tag);
-    if (content == HtmlContent::translated) return false;
-    const std::vector<size_t>& ends = end_tags_[{name, spans_[i_]}];
-    const auto end = std::ranges::upper_bound(ends, i_);
-    if (end == ends.end()) return false;
-    i_ = *end;
+    if (content == HtmlContent::translated || end_tags_[i_] == Piece::none) return false;
+    i_ = end_tags_[i_];
     add(content == HtmlContent::aside ? PieceKind::mark : PieceKind::boundary, tokens_[i_].end)
         .stands_for_words = content == HtmlContent::words;
     at_ = tokens_[i_].end;
@@ -321,8 +327,7 @@ class LeafReader {
   const std::vector<Token>& tokens_;
   EmptyLines& empty_lines_;
   std::vector<size_t> next_texts_;  // for each token, the begin of the next text
-  std::vector<size_t> spans_;       // for each token, the token that enters the span in which it stands
-  std::map<std::pair<std::string, size_t>, std::vector<size_t>> end_tags_;  // of HTML, by name and span
+  std::vector<size_t> end_tags_;    // for each token that is a start tag of HTML, its end tag
   std::vector<PieceRange> parts_;
   std::vector<OpenSpan> open_;  // open spans, outermost first
   std::vector<OpenSpan> html_;  // open HTML elements; `size` is the number of spans around them

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/ascii.h"
+#include "tasks/translation/markup/html_elements.h"
 #include "tasks/translation/markup/html_tokens.h"
 
 namespace sixfold {
@@ -58,49 +60,57 @@ Tag cue_tag_at(std::string_view text) {
   return tag;
 }
 
-/// The length of text in braces, which may hold further braces but no white space, such as "{name:>{width}}".
+/// The length of text in braces, which may hold further braces, such as "{name:>{width}}", and white space only
+/// behind a number and a comma, as in "{0, number}".
 size_t braces_at(std::string_view text) {
+  if (!text.starts_with('{')) return 0;
+  const size_t number_end = std::min(text.find_first_not_of("0123456789", 1), text.size());
+  const bool has_format = number_end > 1 && text.substr(number_end).starts_with(',');
   int depth = 0;
   for (size_t i = 0; i < std::min(text.size(), max_mark_size); ++i) {
     if (text[i] == '{')
       ++depth;
     else if (text[i] == '}')
       --depth;
-    else if (depth > 0 && mark_ends.find(text[i]) != mark_ends.npos)
+    else if (mark_ends.find(text[i]) != mark_ends.npos && !(has_format && text[i] == ' '))
       return 0;
-    if (depth <= 0) return depth < 0 || i == 0 ? 0 : i + 1;
+    if (depth == 0) return i + 1;
   }
   return 0;
 }
 
-/// The length of "{{ name }}", or of two braces that stand for one.
+/// The length of "{{ name }}", of "{% if name %}", or of two braces that stand for one.
 size_t double_braces_at(std::string_view text) {
   if (text.starts_with("}}")) return 2;
-  if (!text.starts_with("{{")) return 0;
+  const bool is_statement = text.starts_with("{%");
+  if (!is_statement && !text.starts_with("{{")) return 0;
   const size_t end = text.substr(0, max_mark_size).find_first_of("{}\n", 2);
-  return end != std::string_view::npos && text.substr(end).starts_with("}}") ? end + 2 : 2;
+  const bool ends = end != std::string_view::npos && (is_statement ? text[end] == '}' && text[end - 1] == '%'
+                                                                   : text.substr(end).starts_with("}}"));
+  return ends ? end + (is_statement ? 1 : 2) : is_statement ? 0 : 2;
 }
 
-/// The length of "$name" or "${name}".
-size_t variable_at(std::string_view text) {
+/// The length of "${name}", or of "$name" that is not `within` a word.
+size_t variable_at(std::string_view text, bool within) {
   if (!text.starts_with('$')) return 0;
   if (const size_t braces = braces_at(text.substr(1)); braces > 0) return 1 + braces;
   const size_t name = length_of_name(text.substr(1));
-  return name > 0 && !is_ascii_digit(text[1]) ? 1 + name : 0;
+  return name > 0 && !within && !is_ascii_digit(text[1]) ? 1 + name : 0;
 }
 
 /// The length of "%NAME%", "%1%" or "%|...|".
 size_t name_in_percent_signs_at(std::string_view text) {
   if (text.starts_with("%|")) {
-    const size_t end = text.substr(0, max_mark_size).find_first_of("| \t\r\n", 2);
-    return end != std::string_view::npos && text[end] == '|' ? end + 1 : 0;
+    const size_t end = text.substr(0, max_mark_size).find_first_of("|% \t\r\n", 2);
+    return end != std::string_view::npos && end > 2 && text[end] == '|' ? end + 1 : 0;
   }
   const std::string_view name = text.substr(1, length_of_name(text.substr(1)));
   const bool is_number = std::ranges::all_of(name, is_ascii_digit),
              is_constant = name.size() > 1 && ascii_upper(name) == name;
   if (name.empty() || !(is_number || is_constant)) return 0;
   const std::string_view rest = text.substr(1 + name.size());
-  return rest.starts_with('%') && !rest.starts_with("%%") ? name.size() + 2 : 0;
+  const bool goes_on = rest.size() > 1 && (rest[1] == '%' || (is_number && is_ascii_digit(rest[1])));
+  return rest.starts_with('%') && !goes_on ? name.size() + 2 : 0;
 }
 
 /// The length of "%1" or "%L1", as Qt has them; not of a number of another length.
@@ -116,10 +126,16 @@ struct Mark {
   bool keeps_order = false;
 };
 
+bool is_letter_at(std::string_view text, size_t i) { return i < text.size() && is_ascii_letter(text[i]); }
+
 /// A conversion specification of printf or the like. Those without a number or a name keep their order. A space
-/// is not accepted as a flag, so that "100 % sure" has none.
-Mark conversion_at(std::string_view text) {
+/// is not accepted as a flag, so that "100 % sure" has none, nor is "%" between a digit and two letters, as in
+/// "50%discount". `before`: the character before the text.
+Mark conversion_at(std::string_view text, char before) {
   if (!text.starts_with('%')) return {};
+  const bool is_percentage =
+      text.substr(1).starts_with('|') || (is_letter_at(text, 1) && is_letter_at(text, 2));
+  if (is_ascii_digit(before) && is_percentage) return {};
   if (const size_t braces = braces_at(text.substr(1)); braces > 0) return {1 + braces};
   if (const size_t name = name_in_percent_signs_at(text); name > 0) return {name};
   size_t i = 1;
@@ -129,8 +145,9 @@ Mark conversion_at(std::string_view text) {
     ++i;
   }
   constexpr std::string_view flags = "-+#0123456789.*$'hlLqjzt", conversions = "diouxXeEfFgGaAcspn%@";
-  size_t flags_end = std::min(text.find_first_not_of(flags, i), text.size());
   size_t name_end = i > 1 ? i : 0;
+  if (text.substr(i).starts_with("I64") || text.substr(i).starts_with("I32")) i += 3;  // of Windows
+  size_t flags_end = std::min(text.find_first_not_of(flags, i), text.size());
   if (text.substr(flags_end).starts_with('<')) {
     const size_t name = length_of_name(text.substr(flags_end + 1));
     if (name == 0 || !text.substr(flags_end + 1 + name).starts_with('>')) return {};
@@ -139,10 +156,12 @@ Mark conversion_at(std::string_view text) {
     flags_end = std::min(text.find_first_not_of(flags, name_end), text.size());
   }
   if (flags_end > max_mark_size) return {};
-  if (flags_end < text.size() && conversions.find(text[flags_end]) != conversions.npos) {
+  const char last = flags_end < text.size() ? text[flags_end] : ' ';
+  const bool is_errno = last == 'm' && flags_end == 1 && !is_letter_at(text, 2);
+  if (conversions.find(last) != conversions.npos || (last == 'r' && name_end > 0) || is_errno) {
     const size_t number_end = std::min(text.find_first_not_of("0123456789", 1), text.size());
     const bool is_numbered = number_end > 1 && text.substr(number_end).starts_with('$');
-    return {flags_end + 1, name_end == 0 && !is_numbered && text[1] != '%'};
+    return {flags_end + 1, name_end == 0 && !is_numbered && text[1] != '%' && !is_errno};
   }
   return {name_end > 0 && text[name_end - 1] == '>' ? name_end : numbered_argument_at(text)};
 }
@@ -151,39 +170,48 @@ bool are_messages(TextMarks marks) {
   return marks == TextMarks::messages || marks == TextMarks::messages_with_percent_signs;
 }
 
-Mark mark_at(std::string_view text, TextMarks marks) {
+/// Whether a text has a conversion that keeps its order.
+bool has_ordered_conversion(std::string_view text) {
+  for (size_t i = 0; (i = text.find('%', i)) != text.npos;) {
+    const Mark conversion = conversion_at(text.substr(i), i > 0 ? text[i - 1] : ' ');
+    if (conversion.keeps_order) return true;
+    i += std::max<size_t>(conversion.length, 1);
+  }
+  return false;
+}
+
+/// The mark at the beginning of a text, before which is the character `before`.
+Mark mark_at(std::string_view text, char before, TextMarks marks) {
   if (marks == TextMarks::cues) return {};
   if (marks == TextMarks::subtitles)
     return {text.starts_with(arrow) ? arrow.size() : text.starts_with("{\\") ? braces_at(text) : 0};
-  if (const Mark mark = marks == TextMarks::messages ? conversion_at(text) : Mark(); mark.length > 0)
-    return mark;
-  if (const size_t double_braces = double_braces_at(text); double_braces > 0) return {double_braces};
-  return {std::max(braces_at(text), variable_at(text))};
+  const bool conversions = marks == TextMarks::messages;
+  if (const Mark mark = conversions ? conversion_at(text, before) : Mark(); mark.length > 0) return mark;
+  const bool within = is_ascii_letter(before) || is_ascii_digit(before);
+  size_t length = double_braces_at(text);
+  if (length == 0) length = std::max(braces_at(text), variable_at(text, within));
+  return {length, conversions && has_ordered_conversion(text.substr(0, length))};
 }
 
-/// Finds the ends of elements in a text, in linear time for all of them.
-class EndTags {
- public:
-  EndTags(std::string_view text, size_t begin) : text_(text), read_(begin) {}
-
-  /// The position after the first end tag of this name after `begin`; 0 if there is none.
-  size_t after(size_t begin, const std::string& name) {
-    for (size_t i; (i = text_.find("</", read_)) != text_.npos;) {
-      const Tag tag = tag_at(text_.substr(i));
-      read_ = i + std::max<size_t>(tag.length, 2);
-      if (tag.length > 0) ends_[tag.name].push_back(i + tag.length);
+/// The end of each element of a text, by the begin of its start tag, in linear time.
+std::map<size_t, size_t> ends_of_elements(std::string_view text) {
+  std::map<size_t, size_t> ends;
+  std::map<std::string, std::vector<size_t>> open;  // the begins of start tags, by name
+  for (size_t i = 0; (i = text.find('<', i)) != text.npos;) {
+    const Tag tag = tag_at(text.substr(i));
+    if (tag.length > 0) {
+      std::vector<size_t>& starts = open[tag.name];
+      if (tag.closes && !starts.empty()) {
+        ends[starts.back()] = i + tag.length;
+        starts.pop_back();
+      } else if (!tag.closes && text[i + tag.length - 2] != '/') {
+        starts.push_back(i);
+      }
     }
-    read_ = text_.size();
-    const std::vector<size_t>& ends = ends_[name];
-    const auto end = std::ranges::upper_bound(ends, begin);
-    return end == ends.end() ? 0 : *end;
+    i += std::max<size_t>(tag.length, 1);
   }
-
- private:
-  std::string_view text_;
-  size_t read_;
-  std::map<std::string, std::vector<size_t>> ends_;  // by name
-};
+  return ends;
+}
 
 struct FoundMark {
   size_t begin, end;
@@ -207,21 +235,27 @@ void include_pairs_around(std::string_view bytes, size_t min_begin, size_t max_e
 std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t end, TextMarks marks) {
   std::vector<FoundMark> found;
   std::vector<std::pair<std::string, size_t>> open;
-  EndTags end_tags(bytes.substr(0, end), begin);
+  std::optional<std::map<size_t, size_t>> ends;  // of elements, once one is asked for
   for (size_t i = begin; i < end;) {
     const std::string_view rest = bytes.substr(i, end - i);
     Tag tag = marks == TextMarks::cues ? cue_tag_at(rest) : tag_at(rest);
     HtmlContent content = HtmlContent::translated;
-    if (are_messages(marks) && tag.length > 0 && !tag.closes) content = content_of(rest.substr(0, tag.length));
+    const bool is_start = are_messages(marks) && tag.length > 0 && !tag.closes;
+    if (is_start && (html_traits(tag.name) & html_block) == 0) content = content_of(rest.substr(0, tag.length));
     if (content != HtmlContent::translated) {  // the element as a whole, if it has an end
-      const size_t after = end_tags.after(i, tag.name);
-      if (after > 0)
-        tag = {.length = after - i};
+      if (!ends) ends = ends_of_elements(bytes.substr(begin, end - begin));
+      const auto element_end = ends->find(i - begin);
+      if (element_end != ends->end())
+        tag = {.length = element_end->second - (i - begin)};
       else
         content = HtmlContent::translated;
     }
-    const bool is_time = marks == TextMarks::cues && tag.length > 1 && is_ascii_digit(rest[1]);
-    const Mark mark = tag.length > 0 ? Mark{tag.length, is_time} : mark_at(rest, marks);
+    const bool is_time = marks == TextMarks::cues && tag.length > 1 && is_ascii_digit(rest[1]),
+               holds_conversion = marks == TextMarks::messages && content != HtmlContent::translated &&
+                                  has_ordered_conversion(rest.substr(0, tag.length));
+    const char before = i > begin ? bytes[i - 1] : ' ';
+    const Mark mark =
+        tag.length > 0 ? Mark{tag.length, is_time || holds_conversion} : mark_at(rest, before, marks);
     if (mark.length == 0) {
       ++i;
       continue;
@@ -236,11 +270,12 @@ std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t e
       include_pairs_around(bytes, found.size() > 1 ? found[found.size() - 2].end : begin, end, found.back());
     i = found.back().end;
     if (tag.length == 0 || tag.name.empty()) continue;
+    const bool ends_itself = marks != TextMarks::cues && bytes[i - 2] == '/';
     if (marks == TextMarks::cues ? tag.name == "v" : tag.name == "br" || tag.name == "p") {
       found.back().kind = PieceKind::boundary;
-    } else if (!tag.closes) {
+    } else if (!tag.closes && !ends_itself) {
       open.emplace_back(tag.name, found.size() - 1);
-    } else if (!open.empty() && open.back().first == tag.name) {
+    } else if (tag.closes && !open.empty() && open.back().first == tag.name) {
       if (open.size() <= max_inline_depth) {
         FoundMark& start = found[open.back().second];
         start.kind = PieceKind::open, found.back().kind = PieceKind::close;

@@ -62,7 +62,12 @@ class PoReader {
     const bool translation = keyword == "msgstr" || (keyword.starts_with("msgstr[") && keyword.ends_with("]"));
     if (keyword == "msgctxt" || (keyword == "msgid" && field_ != Field::context)) {
       require_complete(at);
-      const auto is_format = [](const std::string& flag) { return flag.ends_with("-format"); };
+      const auto is_format = [](const std::string& flag) {
+        constexpr std::string_view without_percent_signs[] = {"brace-format", "csharp-format", "java-format",
+                                                              "c++-format", "sh-format"};
+        return flag.ends_with("-format") &&
+               std::ranges::none_of(without_percent_signs, [&](auto name) { return flag.ends_with(name); });
+      };
       const auto is_no_format = [&](const std::string& flag) {
         return is_format(flag) && flag.starts_with("no-");
       };

@@ -76,6 +76,7 @@ class SegmentWriter {
     const bool before = i > 0 && is_space(i - 1), after = is_space(i + 1);
     if (!marks_may_be_words_) {
       const bool is_element = is_ascii_letter(source_[std::min(pieces_[i].begin + 1, source_.size() - 1)]);
+      if (std::exchange(needs_space_, false) && before) output_ += ' ';
       needs_space_ = language_ == MarkupLanguage::html && is_element && after && output_.ends_with(' ');
       return write_piece(mark_at_position_of(i));
     }
@@ -241,7 +242,13 @@ class SegmentWriter {
       while (next < last && distance(next + 1) < distance(next)) ++next;
       breaks.push_back(places[next++]);
     }
-    for (size_t i = breaks.size(); i-- > 0;) output_.replace(breaks[i].at, breaks[i].size, line_end);
+    std::string broken;
+    size_t copied = 0;
+    for (const LinePlace& place : breaks) {
+      broken.append(output_, copied, place.at - copied) += line_end;
+      copied = place.at + place.size;
+    }
+    output_ = broken.append(output_, copied);
   }
 
   std::string_view source_;

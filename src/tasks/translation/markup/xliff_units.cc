@@ -264,7 +264,8 @@ std::string with_attribute(std::string tag, std::string_view name, std::string_v
 std::string without_attribute(std::string tag, std::string_view name) {
   const auto [value, end] = find_attribute(tag, name);
   if (value == tag.npos) return tag;
-  const size_t first = tag.rfind(name, value), before = tag.find_last_not_of(" \t\r\n", first - 1) + 1;
+  const size_t first = tag.rfind(name, value - name.size() - 2),
+               before = tag.find_last_not_of(" \t\r\n", first - 1) + 1;
   return tag.erase(before, end + 1 - before);
 }
 

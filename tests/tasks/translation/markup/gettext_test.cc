@@ -41,36 +41,15 @@ TEST(Po, KeepsPlaceholdersTagsAndEscapes) {
     const std::string po = upper_case_po("msgid \"" + text + "\"\nmsgstr \"\"\n");
     return po.substr(po.find("msgstr "));
   };
-  for (const std::string mark : {"%d",
-                                 "%s",
-                                 "%1$s",
-                                 "%-5.2f",
-                                 "%(name)s",
-                                 "%{name}",
-                                 "{0}",
-                                 "{name!r}",
-                                 "%%",
-                                 "%lu",
-                                 "{{name}}",
-                                 "{{ name }}",
-                                 "{0:N2}",
-                                 "{a:>{b}}",
-                                 "{{",
-                                 "}}",
-                                 "%<PRIu64>",
-                                 "%<name>s",
-                                 "%<a>5.1f",
-                                 "$name",
-                                 "${name}",
-                                 "%NAME%",
-                                 "%1",
-                                 "%L12",
-                                 "%1%",
-                                 "%|1$s|",
-                                 "<kbd>F1</kbd>",
-                                 "<b translate=\\\"no\\\">a dog</b>",
-                                 "<code>make it</code>",
-                                 "<script>a<b></script>"})
+  std::vector<std::string> marks{
+      "%d",       "%s",        "%1$s",      "%-5.2f",     "%(name)s",    "%{name}",    "{0}",     "{name!r}",
+      "%%",       "%lu",       "{{name}}",  "{{ name }}", "{0:N2}",      "{{",         "}}",      "$name",
+      "%<name>s", "%<PRIu64>", "${name}",   "%NAME%",     "%<a>5.1f",    "%1",         "%L12",    "%1%",
+      "%|1$s|",   "%m",        "%(value)r", "%I64d",      "{0, number}", "{% if a %}", "{a:>{b}}"};
+  for (const char* element : {"<kbd>F1</kbd>", "<code>make it</code>", "<b translate=\\\"no\\\">a dog</b>",
+                              "<script>a<b></script>", "<i translate=\\\"no\\\">a <i>b</i> c</i>"})
+    marks.emplace_back(element);
+  for (const std::string& mark : marks)
     EXPECT_EQ(translated("delete " + mark + " now"), "msgstr \"DELETE " + mark + " NOW\"\n");
   EXPECT_EQ(translated("%d files (%s) in %s?"), "msgstr \"%d FILES (%s) IN %s?\"\n");
   EXPECT_EQ(translated("%s: %d %s"), "msgstr \"%s: %d %s\"\n") << "no letters";
@@ -80,17 +59,26 @@ TEST(Po, KeepsPlaceholdersTagsAndEscapes) {
   EXPECT_EQ(translated("one\\ntwo\\n"), "msgstr \"\"\n\"ONE\\n\"\n\"TWO\\n\"\n");
   EXPECT_EQ(translated("%d"), "msgstr \"%d\"\n");
   EXPECT_EQ(translated("use <code>make it"), "msgstr \"USE <code>MAKE IT\"\n") << "it has no end";
-  EXPECT_EQ(translated("5 %1234 for US$ 7 or $8"), "msgstr \"5 %1234 FOR US$ 7 OR $8\"\n");
+  for (const auto& [text, expected] :
+       {std::pair("5 %1234 for US$ 7 or $8", "5 %1234 FOR US$ 7 OR $8"),
+        {"Ke$ha and A$AP sing", "KE$HA AND A$AP SING"},
+        {"50%|60%|70% done", "50%|60%|70% DONE"},
+        {"a 50%discount", "A 50%DISCOUNT"},
+        {"100%done", "100%DONE"},
+        {"use %1%2 now", "USE %1%2 NOW"},
+        {"open <code/> the file</code> now", "OPEN <code/> THE FILE</code> NOW"}})
+    EXPECT_EQ(translated(text), fmt::format("msgstr \"{}\"\n", expected));
 }
 
 TEST(Po, AFlagSaysThatAPercentSignIsText) {
-  const std::string message = "msgid \"50%discount\"\nmsgstr \"", other = "msgid \"a %d b\"\nmsgstr \"";
+  const std::string message = "msgid \"buy %discount\"\nmsgstr \"", other = "msgid \"a %d b\"\nmsgstr \"";
   for (const std::string flags :
        {"#, no-c-format\n", "#, fuzzy, no-python-format\n", "#,no-c-format\n#, range: 1..2\n"})
     EXPECT_EQ(upper_case_po(flags + message + "\"\n\n" + other + "\"\n"),
-              flags + message + "50%DISCOUNT\"\n\n" + other + "A %d B\"\n");
+              flags + message + "BUY %DISCOUNT\"\n\n" + other + "A %d B\"\n");
   for (const std::string flags :
-       {"#, c-format\n", "#, no-c-format, python-format\n", "#, no-c-format\n#~ msgid \"x\"\n#~ msgstr \"\"\n"})
+       {"#, no-python-brace-format\n", "#, c-format\n", "#, no-c-format, python-format\n",
+        "#, no-c-format\n#~ msgid \"x\"\n#~ msgstr \"\"\n"})
     EXPECT_EQ(upper_case_po(flags + other + "\"\n"), flags + other + "A %d B\"\n");
 }
 
@@ -117,6 +105,10 @@ TEST(Po, ConversionsWithoutNumbersKeepTheirOrder) {
        {std::pair("%1", "%2"), {"%L1", "%2%"}, {"%<a>s", "%<b>d"}, {"%AB%", "%|2|"}}) {
     const std::string po = translated(fmt::format("one {} two three {} four", first, second));
     EXPECT_GT(po.find(first), po.find(second)) << po;
+  }
+  for (const std::string holder : {"<code>%s</code>", "{{ %s }}", "{%s}", "<b translate=\\\"no\\\">%s</b>"}) {
+    const std::string po = translated("one " + holder + " two three %d four");
+    EXPECT_LT(po.find("%s"), po.find("%d")) << po;
   }
   const std::string sizes = translated("one %s two three %<PRIu64> four");
   EXPECT_LT(sizes.find("%s"), sizes.find("%<PRIu64>")) << sizes;

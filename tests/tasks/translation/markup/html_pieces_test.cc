@@ -114,6 +114,7 @@ TEST(Html, InlineElementsFollowTheirWords) {
   EXPECT_EQ(in_reverse("a<b>b</b>c d"), "D <b>ABC</b>");
   EXPECT_EQ(in_reverse("one <b></b>two <img src=x> three<!-- c --> four"),
             "FOUR <img src=x> THREE<!-- c --> <b></b>TWO ONE");
+  EXPECT_EQ(upper_case_html("one <img> <img> two"), "ONE <img> <img> TWO");
 }
 
 TEST(Html, ElementsThatCrossBoundariesStayOpenThere) {

@@ -47,6 +47,7 @@ TEST(Markdown, ElementsThatAreNotTranslatedInHtmlKeepTheirContent) {
   EXPECT_EQ(markdown_texts("a *b <code>c</code> d* <b class=\"notranslate\">e</b>\n"), (Texts{"a b", "d"}));
   EXPECT_EQ(markdown_texts("a <code>b *c </code> d* e\n"), (Texts{"a", "b c", "d e"}))
       << "its end is within a span";
+  EXPECT_EQ(markdown_texts("a <span translate=\"no\">b <span>c</span> d</span> e\n"), (Texts{"a", "e"}));
   EXPECT_EQ(markdown_texts("a <code>b\n"), (Texts{"a", "b"})) << "it has no end";
   EXPECT_EQ(translate_markdown("one <kbd>Ctrl</kbd> two\n", upper_case()), "ONE <kbd>Ctrl</kbd> TWO\n");
 }

@@ -52,6 +52,12 @@ TEST(Srt, TranslationsHaveAsManyLines) {
                           }),
             cue("犬は、\n庭で寝る"))
       << "scripts without spaces";
+  const std::string times = "1\r\n00:00:01,000 --> 00:00:02,000\r\n";
+  EXPECT_EQ(translate_srt(times + "one\r\ntwo\r\nthree\r\n",
+                          [](const auto& texts) {
+                            return std::vector<TranslatedText>(texts.size(), {.text = "犬が犬が犬が"});
+                          }),
+            times + "犬が\r\n犬が\r\n犬が\r\n");
   EXPECT_EQ(translate_srt("1\r\n00:00:01,000 --> 00:00:02,000\r\na b c\r\nd e f", reversed()),
             "1\r\n00:00:01,000 --> 00:00:02,000\r\nF E D\r\nC B A");
 }

@@ -50,7 +50,7 @@ TEST(Xliff, TargetsFollowTheirSources) {
   EXPECT_EQ(
       translated(second_version(
           "<unit id=\"1\"><segment><source>one</source></segment><ignorable><source> "
-          "</source></ignorable><segment id=\"s\" state='initial' subState = 'x:y'><source>two</source>"
+          "</source></ignorable><segment id=\"s\" state='initial' subState = 'subState:y'><source>two</source>"
           "<target/></segment></unit>")),
       second_version("<unit id=\"1\"><segment state=\"translated\"><source>one</source><target>ONE</target>"
                      "</segment><ignorable><source> </source></ignorable><segment id=\"s\" state='translated'>"
