@@ -336,7 +336,7 @@ Int8Kernel best_int8_kernel() {
   return vnni ? vnni : int8_pairs_kernel();
 }
 
-std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel, ThreadPool& pool) {
+std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel) {
   require(b.cols > 0, "a quantized weight has columns");
   auto weight = std::make_shared<Int8Panels>();
   weight->kernel = kernel;
@@ -345,17 +345,14 @@ std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel, Thread
   weight->n = b.rows;
   const int64_t cols = kernel.tile_cols, whole = round_up(b.rows, cols), words = weight->words();
   weight->data = reinterpret_cast<int32_t*>(weight->memory.floats(whole * words));
+  std::fill_n(weight->data, whole * words, 0);
   weight->scales.assign(static_cast<size_t>(whole), 0.0f);
   const int64_t scales = b.rows ? b.scales.size / b.rows : 0;  // of each row
-  pool.run(whole / cols, [&](int64_t panel, int) {
-    const int64_t begin = panel * cols, end = std::min(begin + cols, b.rows);
-    int32_t* const to = weight->data + begin * words;
-    if (end < begin + cols) std::fill_n(to, cols * words, 0);
-    for (int64_t n = begin; n < end; ++n) {
-      weight->scales[static_cast<size_t>(n)] = b.bits() == 8 ? b.scales.data[n] : 1;
-      pack_channel(b.row<int8_t>(n), b.scales.data + n * scales, *weight, to + n - begin);
-    }
-  });
+  for (int64_t n = 0; n < b.rows; ++n) {
+    weight->scales[static_cast<size_t>(n)] = b.bits() == 8 ? b.scales.data[n] : 1;
+    pack_channel(b.row<int8_t>(n), b.scales.data + n * scales, *weight,
+                 weight->data + n / cols * cols * words + n % cols);
+  }
   return weight;
 }
 

@@ -136,7 +136,7 @@ struct Int8Panels final : PackedWeight {
 };
 
 /// Packs b [n, k], whose elements are int8. Each row is an output channel with its scale, or has a scale and an
-/// offset for each group of 4 bits (View::scales). The threads of `pool` share the work.
-std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel, ThreadPool& pool);
+/// offset for each group of 4 bits (View::scales).
+std::shared_ptr<PackedWeight> pack_int8(View b, const Int8Kernel& kernel);
 
 }  // namespace sixfold

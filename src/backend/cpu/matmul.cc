@@ -102,7 +102,7 @@ size_t CpuBackend::packed_bytes(View b, bool transpose_b) {
 std::shared_ptr<PackedWeight> CpuBackend::pack(View b, bool transpose_b, void* memory) {
   if (b.dtype == DType::i8) {
     if (!int8_) int8_ = std::make_shared<const Int8Kernel>(best_int8_kernel());  // asking takes microseconds
-    return pack_int8(b, *int8_, *pool_);
+    return pack_int8(b, *int8_);
   }
   if (products_ == MatmulPrecision::bf16) return pack_bf16(b, transpose_b, memory);
   auto weight = std::make_shared<Panels>(panel_floats(b, transpose_b), memory);

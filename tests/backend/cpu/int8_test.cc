@@ -61,11 +61,6 @@ kernel::Matmul product(Floats& result, Floats& x, const PackedWeight& weight) {
   return {.result = result.view(), .a = x.view(), .transpose_b = true, .packed_b = &weight};
 }
 
-std::shared_ptr<PackedWeight> packed(View weight, const Int8Kernel& kernel) {
-  static ThreadPool pool(2);
-  return pack_int8(weight, kernel, pool);
-}
-
 /// What every kernel of this machine gives: named, on its instruction set.
 template <class Check>
 void for_kernels(const Check& check) {
@@ -94,7 +89,7 @@ TEST(CpuInt8, EveryKernelAgreesWithTheReference) {
       reference->run(with_epilogue(product(expected, x, *reference->pack(weight.view(), true))));
       for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
         Floats actual(c.m, c.n);
-        make_backend({.threads = 2})->run(with_epilogue(product(actual, x, *packed(weight.view(), kernel))));
+        make_backend({.threads = 2})->run(with_epilogue(product(actual, x, *pack_int8(weight.view(), kernel))));
         SCOPED_TRACE(name + ", bits: " + std::to_string(bits));
         expect_close(actual, expected, 1e-4);
       });
@@ -139,10 +134,10 @@ TEST(CpuInt8, LogitsOfListsAreThoseOfTheWholeProduct) {
       };
       for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
         Floats all(c.m, c.n);
-        kernel::Matmul whole = product(all, x, *packed(weight.view(), kernel));
+        kernel::Matmul whole = product(all, x, *pack_int8(weight.view(), kernel));
         if (biased) whole.epilogue = {.bias = bias.view()};
-        const auto one = packed(weight.view(), kernel);
-        whole.packed_b = one.get();
+        const auto packed = pack_int8(weight.view(), kernel);
+        whole.packed_b = packed.get();
         const auto backend = make_backend({.threads = 2});
         backend->run(whole);
         Floats some = listed(*backend), reference = listed(*make_backend({.device = "reference"}));
@@ -174,7 +169,7 @@ TEST(CpuInt8, SumsAreExact) {
   for (int64_t i = 0; i < k; ++i) x.at(0, i) = -255, x.at(1, i) = i % 2 ? 128.0f : -127.0f;  // scales of 1
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
     Floats result(2, 40);
-    make_backend()->run(product(result, x, *packed(weight.view(), kernel)));
+    make_backend()->run(product(result, x, *pack_int8(weight.view(), kernel)));
     for (int64_t j = 0; j < 40; ++j) {
       EXPECT_EQ(result.at(0, j), 127.0f * 255 * k) << name;
       EXPECT_EQ(result.at(1, j), -127.0f * k / 2) << name;
@@ -192,7 +187,7 @@ TEST(CpuInt8, SumsOfFourBitsAreExact) {
   for (int64_t i = 0; i < k; ++i) x.at(0, i) = -127, x.at(1, i) = i % 2 ? 127.0f : -127.0f;  // scales of 1
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
     Floats result(2, 40);
-    make_backend()->run(product(result, x, *packed(weight.view(), kernel)));
+    make_backend()->run(product(result, x, *pack_int8(weight.view(), kernel)));
     for (int64_t j = 0; j < 40; ++j) {
       EXPECT_EQ(result.at(0, j), 7.0f * -127 * k) << name;
       EXPECT_EQ(result.at(1, j), 0) << name;
@@ -207,13 +202,13 @@ TEST_P(RowsOfBits, ARowsBitsAreItsOwn) {
   Weight weight(70, 100, 3, GetParam());
   Floats x = Floats::normal(29, 100, 4);
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
-    const auto one = packed(weight.view(), kernel);
+    const auto packed = pack_int8(weight.view(), kernel);
     Floats together(29, 70);
-    make_backend({.threads = 2})->run(product(together, x, *one));
+    make_backend({.threads = 2})->run(product(together, x, *packed));
     for (int64_t r = 0; r < 29; ++r) {
       Floats row(1, 100), alone(1, 70);
       for (int64_t i = 0; i < 100; ++i) row.at(0, i) = x.at(r, i);
-      make_backend()->run(product(alone, row, *one));
+      make_backend()->run(product(alone, row, *packed));
       for (int64_t j = 0; j < 70; ++j) EXPECT_EQ(alone.at(0, j), together.at(r, j)) << name;
     }
   });
@@ -226,7 +221,7 @@ TEST_P(RowsOfBits, ZerosStayZerosAndWhatIsNoNumberStaysNone) {
   x.at(2, 9) = std::numeric_limits<float>::infinity();
   for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
     Floats result(3, 33);
-    make_backend()->run(product(result, x, *packed(weight.view(), kernel)));
+    make_backend()->run(product(result, x, *pack_int8(weight.view(), kernel)));
     for (int64_t j = 0; j < 33; ++j) {
       EXPECT_EQ(result.at(0, j), 0.0f) << name;
       EXPECT_TRUE(std::isnan(result.at(1, j))) << name;
@@ -246,7 +241,7 @@ TEST(CpuInt8, RowsOfTinyNumbersGiveTinyNumbers) {
     reference->run(product(expected, x, *reference->pack(weight.view(), true)));
     for_kernels([&](const Int8Kernel& kernel, const std::string& name) {
       Floats result(1, 33);
-      make_backend()->run(product(result, x, *packed(weight.view(), kernel)));
+      make_backend()->run(product(result, x, *pack_int8(weight.view(), kernel)));
       SCOPED_TRACE(name + " of " + std::to_string(std::log10(size)));
       expect_close(result, expected, std::max(4e-36, 0.02 * 1270 * size));
     });
