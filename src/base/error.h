@@ -17,9 +17,11 @@ namespace sixfold {
 enum class Fault { input, environment, program };
 
 /// The message of an exception, in which NULs, which would end it, become U+FFFD.
-inline std::string without_nul(std::string message) {
-  for (size_t at = 0; (at = message.find('\0', at)) != message.npos;) message.replace(at, 1, "\uFFFD");
-  return message;
+inline std::string without_nul(std::string_view message) {
+  std::string text;
+  for (size_t nul; (nul = message.find('\0')) != message.npos; message.remove_prefix(nul + 1))
+    text.append(message.substr(0, nul)) += "\uFFFD";
+  return text.append(message);
 }
 
 /// The only exception that the library throws. Its message says what is wrong, where (file and line, key, or

@@ -1,5 +1,6 @@
 #include "model_folder/derived.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -69,8 +70,8 @@ void copy_tokenizers(const std::vector<std::string>& folders, const std::string&
   for (const auto& entry : fs::directory_iterator(folders.front()))
     if (is_model_tokenizer(entry.path().filename().string())) copy(entry.path());
   const std::string first = shortlist(folders.front());
-  const bool has_one =
-      std::ranges::all_of(folders, [&](const std::string& folder) { return shortlist(folder) == first; });
+  const bool has_one = std::all_of(folders.begin() + 1, folders.end(),
+                                   [&](const std::string& folder) { return shortlist(folder) == first; });
   if (has_one && !first.empty()) copy(shortlist_of_folder(folders.front()));
 }
 
