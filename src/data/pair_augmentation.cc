@@ -1,12 +1,12 @@
 #include "data/pair_augmentation.h"
 
-#include <unicode/locid.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
 
 #include <span>
 
 #include "base/hash.h"
+#include "text/capitals.h"
 
 namespace sixfold {
 namespace {
@@ -30,12 +30,6 @@ std::u32string characters_of(const std::string& text) {
 bool is_letter(char32_t character) { return u_isalpha(static_cast<UChar32>(character)) != 0; }
 
 }  // namespace
-
-std::string in_capitals(const std::string& text) {
-  std::string capitals;
-  icu::UnicodeString::fromUTF8(text).toUpper(icu::Locale::getRoot()).toUTF8String(capitals);
-  return capitals;
-}
 
 std::string with_typing_errors(const std::string& text, RandomStream& random) {
   constexpr double rate = 0.05;

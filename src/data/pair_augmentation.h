@@ -21,8 +21,6 @@ struct PairAugmentation {
                                                              const std::string& target) const;
 };
 
-/// Text in capital letters, by the rules of Unicode.
-std::string in_capitals(const std::string& text);
 /// The text with typing errors: about one letter in 20 is swapped with the next letter, left out, doubled, or
 /// replaced by another letter of the text. A text of at least two letters gets at least one error. The text
 /// must be valid UTF-8.

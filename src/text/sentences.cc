@@ -171,4 +171,11 @@ std::vector<size_t> line_breaks(std::string_view text) {
   return places_of(breaks, status, text);
 }
 
+std::vector<size_t> word_breaks(std::string_view text) {
+  UErrorCode status = U_ZERO_ERROR;
+  const std::unique_ptr<icu::BreakIterator> breaks(
+      icu::BreakIterator::createWordInstance(icu::Locale::getRoot(), status));
+  return places_of(breaks, status, text);
+}
+
 }  // namespace sixfold

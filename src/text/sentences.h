@@ -40,4 +40,9 @@ std::string join_sentences(const SplitParagraph& split, const std::vector<std::s
 /// spaces, between the characters of scripts such as Chinese, and between the words of scripts such as Thai.
 std::vector<size_t> line_breaks(std::string_view text);
 
+/// The positions in well-formed UTF-8 at which words, spaces and punctuation begin or end, by the rules of
+/// Unicode (UAX 29) and, for scripts such as Chinese and Thai, by ICU's dictionaries; without 0. Takes linear
+/// time.
+std::vector<size_t> word_breaks(std::string_view text);
+
 }  // namespace sixfold

@@ -1,10 +1,13 @@
 #include "text/words.h"
 
+#include <unicode/uchar.h>
+#include <unicode/uscript.h>
 #include <unicode/utf8.h>
 
 #include <algorithm>
 
 #include "text/glossary.h"
+#include "text/sentences.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -24,12 +27,65 @@ void for_each_word(std::string_view text, Function function) {
   if (inside) function(TextRange{begin, text.size()});
 }
 
+/// Whether a character belongs to a script that puts no spaces between words.
+bool is_without_spaces(UChar32 c) {
+  if (c < 0x0E00) return false;
+  UErrorCode status = U_ZERO_ERROR;
+  const UScriptCode script = uscript_getScript(c, &status);
+  return script == USCRIPT_HAN || script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA ||
+         u_getIntPropertyValue(c, UCHAR_LINE_BREAK) == U_LB_COMPLEX_CONTEXT;
+}
+
+/// The character that ends at a position; negative if there is none.
+UChar32 character_before(std::string_view text, size_t position) {
+  text = text.substr(position - std::min<size_t>(position, U8_MAX_LENGTH),
+                     std::min<size_t>(position, U8_MAX_LENGTH));
+  auto end = static_cast<int32_t>(text.size());
+  UChar32 c = -1;
+  if (!text.empty()) U8_PREV(text.data(), 0, end, c);
+  return c;
+}
+
+/// The character that begins at a position; negative if there is none.
+UChar32 character_at(std::string_view text, size_t position) {
+  UChar32 c = -1;
+  if (position < text.size()) U8_NEXT(text.data(), position, text.size(), c);
+  return c;
+}
+
+bool has_script_without_spaces(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    UChar32 c;
+    U8_NEXT(text.data(), i, text.size(), c);
+    if (is_without_spaces(c)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<TextRange> word_ranges(std::string_view text) {
   std::vector<TextRange> words;
   for_each_word(text, [&](TextRange word) { words.push_back(word); });
   return words;
+}
+
+std::vector<TextRange> word_parts(std::string_view text) {
+  std::vector<TextRange> words = word_ranges(text);
+  if (!has_script_without_spaces(text)) return words;
+  std::vector<TextRange> parts;
+  const std::vector<size_t> breaks = word_breaks(text);
+  auto next = breaks.begin();
+  for (TextRange word : words) {
+    next = std::lower_bound(next, breaks.end(), word.begin + 1);
+    for (; next != breaks.end() && *next < word.end; ++next)
+      if (is_without_spaces(character_before(text, *next)) || is_without_spaces(character_at(text, *next))) {
+        parts.push_back({word.begin, *next});
+        word.begin = *next;
+      }
+    parts.push_back(word);
+  }
+  return parts;
 }
 
 size_t count_words(std::string_view text) {
@@ -39,17 +95,12 @@ size_t count_words(std::string_view text) {
 }
 
 bool begins_within_word(std::string_view text) {
-  size_t next = 0;
-  UChar32 c = -1;
-  if (!text.empty()) U8_NEXT(text.data(), next, text.size(), c);
+  const UChar32 c = character_at(text, 0);
   return c >= 0 && is_within_words(static_cast<char32_t>(c));
 }
 
 bool ends_within_word(std::string_view text) {
-  text = text.substr(text.size() - std::min<size_t>(text.size(), U8_MAX_LENGTH));
-  auto end = static_cast<int32_t>(text.size());
-  UChar32 c = -1;
-  if (!text.empty()) U8_PREV(text.data(), 0, end, c);
+  const UChar32 c = character_before(text, text.size());
   return c >= 0 && is_within_words(static_cast<char32_t>(c));
 }
 

@@ -17,6 +17,11 @@ struct TextRange {
 /// these words from 0. Bytes that are not valid UTF-8 are part of a word.
 SIXFOLD_API std::vector<TextRange> word_ranges(std::string_view text);
 
+/// The words of a text, in order, where words of scripts without spaces, such as Chinese, Japanese and Thai,
+/// are divided into those that ICU's dictionaries find. The same as `word_ranges` for a text of other scripts.
+/// Positions in documents are found by the alignment of these words.
+SIXFOLD_API std::vector<TextRange> word_parts(std::string_view text);
+
 /// `word_ranges(text).size()`
 size_t count_words(std::string_view text);
 

@@ -5,16 +5,11 @@
 #include "base/file.h"
 #include "data/corpus.h"
 #include "temporary_folder.h"
+#include "text/capitals.h"
 #include "text/utf8.h"
 
 namespace sixfold {
 namespace {
-
-TEST(PairAugmentation, CapitalsAreThoseOfUnicode) {
-  EXPECT_EQ(in_capitals("Die Straße, übermalt: 3 ﬁ."), "DIE STRASSE, ÜBERMALT: 3 FI.");
-  EXPECT_EQ(in_capitals("日本 और"), "日本 और");
-  EXPECT_EQ(in_capitals(""), "");
-}
 
 TEST(PairAugmentation, TypingErrorsChangeLettersAlone) {
   const std::string text = "Zwei Männer, 20 Jahre alt, übermalen ein 3,5 Meter hohes Haus 😀.";

@@ -22,5 +22,35 @@ TEST(Words, BeginsOfJoinedSentencesAreKnown) {
   EXPECT_EQ(begins, (std::vector<size_t>{1, 6, 10}));
 }
 
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  for (const TextRange& part : word_parts(text))
+    parts.push_back(text.substr(part.begin, part.end - part.begin));
+  return parts;
+}
+
+TEST(WordParts, DivideScriptsWithoutSpaces) {
+  using Parts = std::vector<std::string>;
+  EXPECT_EQ(parts_of("彼は東京に行く。"), (Parts{"彼", "は", "東京", "に", "行く", "。"}));
+  EXPECT_EQ(parts_of("我喜欢 苹果。"), (Parts{"我", "喜欢", "苹果", "。"}));
+  EXPECT_EQ(parts_of("ฉันรักแมว"), (Parts{"ฉัน", "รัก", "แมว"}));
+  EXPECT_EQ(parts_of("それはiPhone-15です"), (Parts{"それ", "は", "iPhone-15", "です"}));
+  EXPECT_EQ(parts_of(""), Parts{});
+}
+
+TEST(WordParts, AreTheWordsOfOtherScripts) {
+  for (const std::string text : {"It's well-known, (isn't it)? 3,5% x@y.de", "Zoë\u3000\U0001F600ok",
+                                 "나는 학생입니다.", "это что-то", "\xFF\xC3 \xE3\x80", " "})
+    EXPECT_EQ(word_parts(text), word_ranges(text)) << text;
+}
+
+TEST(WordParts, OfAnIllFormedTextCoverIt) {
+  const std::string text = "\xE6\x97東京\xFFに\x80";
+  const std::vector<TextRange> parts = word_parts(text);
+  EXPECT_EQ(parts.front().begin, 0u);
+  EXPECT_EQ(parts.back().end, text.size());
+  for (size_t i = 1; i < parts.size(); ++i) EXPECT_EQ(parts[i].begin, parts[i - 1].end);
+}
+
 }  // namespace
 }  // namespace sixfold

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "base/error.h"
@@ -10,6 +11,7 @@
 #include "tasks/translation/confidence.h"
 #include "text/token_words.h"
 #include "text/utf8.h"
+#include "text/word_links.h"
 
 namespace sixfold {
 namespace {
@@ -45,74 +47,121 @@ void add_tokens(const ModelRuntime& runtime, const DecodeWorkspace& decoding, st
   }
 }
 
+/// The words of tokens, in ascending order. There may be more words than these, and far more than tokens: an
+/// unknown token may stand for many.
+std::vector<int> distinct_words(std::vector<int> words) {
+  std::ranges::sort(words);
+  words.erase(words.begin(), std::ranges::lower_bound(words, 0));
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  return words;
+}
+
+/// For each word its index in `distinct`, or the number of these for -1.
+std::vector<size_t> indices_in(const std::vector<int>& distinct, const std::vector<int>& words) {
+  std::vector<size_t> indices;
+  for (const int word : words)
+    indices.push_back(word < 0
+                          ? distinct.size()
+                          : static_cast<size_t>(std::ranges::lower_bound(distinct, word) - distinct.begin()));
+  return indices;
+}
+
 /// Returns (source word, target word) for each target word. The source word is the one with the largest sum of
 /// attention weights, over heads and source tokens, of the first token of the target word: later tokens, such
 /// as endings and punctuation, attend elsewhere. Target words that attend most to a token that is part of no
 /// word are left out. `weights`: [heads, target tokens, source tokens].
-std::vector<std::pair<int, int>> align(const std::vector<float>& weights, int heads,
-                                       const std::vector<int>& source_words,
-                                       const std::vector<int>& target_words) {
+WordLinks align(const std::vector<float>& weights, int heads, const std::vector<int>& source_words,
+                const std::vector<int>& target_words) {
   const size_t columns = source_words.size(), rows = target_words.size();
-  int sources = 0, targets = 0;
-  for (const int word : source_words) sources = std::max(sources, word + 1);
-  for (const int word : target_words) targets = std::max(targets, word + 1);
+  const std::vector<int> sources = distinct_words(source_words), targets = distinct_words(target_words);
+  const std::vector<size_t> source_indices = indices_in(sources, source_words),
+                            target_indices = indices_in(targets, target_words);
+  const size_t width = sources.size() + 1;
   const auto is_first = [&](size_t t) {
     return target_words[t] >= 0 && (t == 0 || target_words[t] != target_words[t - 1]);
   };
   // The last column is for source tokens that are part of no word: the end token and language tokens.
-  std::vector<double> sums(static_cast<size_t>(targets) * static_cast<size_t>(sources + 1));
+  std::vector<double> sums(targets.size() * width);
   for (size_t head = 0; head < static_cast<size_t>(heads); ++head)
     for (size_t t = 0; t < rows; ++t)
-      for (size_t s = 0; s < columns && is_first(t); ++s) {
-        const auto row = static_cast<size_t>(target_words[t]), width = static_cast<size_t>(sources) + 1;
-        const auto word = static_cast<size_t>(source_words[s] >= 0 ? source_words[s] : sources);
-        sums[row * width + word] += static_cast<double>(weights[(head * rows + t) * columns + s]);
-      }
-  std::vector<std::pair<int, int>> alignment;
-  for (int t = 0; t < targets; ++t) {
-    const auto row = sums.begin() + t * (sources + 1);
-    const auto best = std::max_element(row, row + sources + 1) - row;
-    if (best < sources) alignment.emplace_back(static_cast<int>(best), t);
+      for (size_t s = 0; s < columns && is_first(t); ++s)
+        sums[target_indices[t] * width + source_indices[s]] +=
+            static_cast<double>(weights[(head * rows + t) * columns + s]);
+  WordLinks alignment;
+  for (size_t t = 0; t < targets.size(); ++t) {
+    const double* const row = sums.data() + t * width;
+    const auto best = static_cast<size_t>(std::max_element(row, row + width) - row);
+    if (best < sources.size()) alignment.emplace_back(sources[best], targets[t]);
   }
   return alignment;
 }
 
-/// The index of the word of the text that each token belongs to. Nothing if the text is already segmented into
-/// subwords, or if `tokens` are not the beginning of its tokens.
+/// For each part of a word, the part that the token over it belongs to: itself, or the next one that a token
+/// belongs to.
+std::vector<int> parts_with_tokens(const std::vector<int>& parts_of_tokens) {
+  std::vector<int> with;
+  for (const int part : parts_of_tokens)
+    if (part >= static_cast<int>(with.size())) with.resize(static_cast<size_t>(part) + 1, part);
+  return with;
+}
+
+/// Adds pairs for the parts of words that share their token with a later part, which alone is in the alignment:
+/// at most one pair for each.
+void add_parts_within_tokens(const std::vector<int>& source_parts, const std::vector<int>& target_parts,
+                             WordLinks& alignment) {
+  std::map<int, int> sources, targets;  // the first pairs, from either side
+  for (const auto& [source, target] : alignment) {
+    sources.emplace(target, source);
+    targets.emplace(source, target);
+  }
+  const auto add = [&](const std::vector<int>& parts, const std::map<int, int>& others, auto link) {
+    const std::vector<int> with = parts_with_tokens(parts);
+    for (size_t part = 0; part < with.size(); ++part)
+      if (const auto other = others.find(with[part]);
+          with[part] != static_cast<int>(part) && other != others.end())
+        alignment.push_back(link(static_cast<int>(part), other->second));
+  };
+  add(source_parts, targets, [](int part, int other) { return std::pair(part, other); });
+  add(target_parts, sources, [](int part, int other) { return std::pair(other, part); });
+}
+
+/// The index of the word of the text, or of its part, that each token belongs to. Nothing if the text is
+/// already segmented into subwords, or if `tokens` are not the beginning of its tokens.
 std::optional<std::vector<int>> words_in_text(const Tokenizer& tokenizer, const std::string& text,
-                                              std::span<const int32_t> tokens) {
+                                              std::span<const int32_t> tokens, bool parts) {
   if (tokenizer.join(text) != text) return {};
   const std::vector<LocatedToken> located = tokenizer.locate(text);
   if (located.size() < tokens.size()) return {};
-  const std::vector<TextRange> ranges = word_ranges(text);
-  std::vector<int> words;
-  size_t begun = 0;  // number of words that have begun
+  std::vector<size_t> ends;
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (located[i].id != tokens[i]) return {};
-    while (begun < ranges.size() && ranges[begun].begin < located[i].end) ++begun;
-    words.push_back(static_cast<int>(begun) - 1);
+    ends.push_back(located[i].end);
   }
-  return words;
+  return ranges_at(ends, parts ? word_parts(text) : word_ranges(text));
 }
 
 /// The index of the word of each token of the encoder input; -1 for tokens around the text.
-std::vector<int> words_of_source(const ModelRuntime& runtime, const ScoredPair& pair,
-                                 const PairContext& common) {
+std::vector<int> words_of_source(const ModelRuntime& runtime, const ScoredPair& pair, const PairContext& common,
+                                 bool parts) {
   if (pair.source.empty()) return {-1};
   const size_t end = pair.source.size() - common.suffix, begin = std::min(common.prefix, end);
   std::vector<int> words(begin, -1);
   const auto tokens = pair.source.subspan(begin, end - begin);
-  const auto in_text = words_in_text(runtime.source(), replace_invalid_utf8(std::string(pair.text)), tokens);
-  const std::vector<int> of_tokens = in_text ? *in_text : words_of_tokens(runtime.source(), tokens);
+  const auto in_text =
+      words_in_text(runtime.source(), replace_invalid_utf8(std::string(pair.text)), tokens, parts);
+  const std::vector<int> of_tokens = in_text ? *in_text
+                                     : parts ? parts_of_tokens(runtime.source(), tokens)
+                                             : words_of_tokens(runtime.source(), tokens);
   words.insert(words.end(), of_tokens.begin(), of_tokens.end());
   words.resize(pair.source.size(), -1);
   return words;
 }
 
 /// The index of the word of each token of the expected output; -1 for the end token.
-std::vector<int> words_of_output(const ModelRuntime& runtime, const ScoredPair& pair,
-                                 const PairContext& common) {
-  std::vector<int> words = words_of_tokens(runtime.target(), pair.output.ids, common.shows_unknown);
+std::vector<int> words_of_output(const ModelRuntime& runtime, const ScoredPair& pair, const PairContext& common,
+                                 bool parts) {
+  std::vector<int> words =
+      (parts ? parts_of_tokens : words_of_tokens)(runtime.target(), pair.output.ids, common.shows_unknown);
   words.resize(output_of(pair, runtime.config().eos).size(), -1);
   return words;
 }
@@ -128,10 +177,11 @@ void add_attention(const ModelRuntime& runtime, const DecodeWorkspace& decoding,
   const int heads = runtime.config().of_decoder().heads;
   auto weights = cross_attention(runtime, decoding, pairs, extra.layer);
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const std::vector<int> source_words = words_of_source(runtime, pairs[i], common),
-                           target_words = words_of_output(runtime, pairs[i], common);
+    const std::vector<int> source_words = words_of_source(runtime, pairs[i], common, extra.word_parts),
+                           target_words = words_of_output(runtime, pairs[i], common, extra.word_parts);
     if (extra.alignment && !pairs[i].source.empty())
       translations[i].alignment = align(weights[i], heads, source_words, target_words);
+    if (extra.word_parts) add_parts_within_tokens(source_words, target_words, translations[i].alignment);
     if (extra.attention) {
       SentenceAttention& attention = translations[i].attention.emplace();
       attention.layer = layer_of(runtime, extra.layer);

@@ -220,10 +220,14 @@ EncodedLine TranslationJob::encoded_line(const std::string& line) const {
 TranslationJob::SearchInput TranslationJob::encode(TranslatedLine& line) {
   SearchInput input{
       .ids = {}, .text = line.source, .constraints = constraints_of(line.source), .record = nullptr};
+  if (auto small = options_.capitals ? encoder_.in_small_letters(line.source) : std::nullopt) {
+    input.text = *std::move(small);
+    input.capitals = true;
+  }
   if (options_.keep_symbols && !has_letter_or_digit(encoder_.text_of(line.source)) &&
       !input.constraints.asks_for_text())
     return input;
-  const EncodedLine encoded = encoded_line(line.source);
+  const EncodedLine encoded = encoded_line(input.text);
   input.ids = encoded.ids;
   line.tokens_cut = encoded.tokens_cut;
   count_unknown(encoded);
@@ -363,6 +367,8 @@ std::vector<Translation> TranslationJob::translations(const Search& search, cons
     common.allowed = allowed;
     add_extra_outputs(model_, workspace, pairs, options_.details, common, translations);
   }
+  if (input.capitals)
+    for (Translation& one : translations) one.text = encoder_.translation_in_capitals(one.text);
   return translations;
 }
 

@@ -45,6 +45,7 @@ class TranslationJob final : public RequestGroup {
   struct SearchInput {
     std::vector<int32_t> ids;  // of the source
     std::string text;          // of the source
+    bool capitals = false;     // whether the translation is written in capitals
     EncodedConstraints constraints;
     std::shared_ptr<SearchRecord> record;  // null: the steps are not recorded
   };

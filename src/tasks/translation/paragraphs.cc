@@ -9,11 +9,10 @@
 namespace sixfold {
 namespace {
 
-/// For each part of the text, the index in the whole text of the first word of the part. `begins`: the offsets
-/// of the parts. A word that continues across the beginning of a part is the first word of that part.
-std::vector<int> first_words(std::string_view text, const std::vector<size_t>& begins) {
+/// For each sentence of the text, the index in the whole text of the first word of the sentence. `begins`: the
+/// offsets of the sentences. A word that continues across the beginning of a sentence is the first word of it.
+std::vector<int> first_words(const std::vector<TextRange>& words, const std::vector<size_t>& begins) {
   std::vector<int> firsts;
-  const std::vector<TextRange> words = word_ranges(text);
   size_t word = 0;
   for (const size_t begin : begins) {
     while (word < words.size() && words[word].end <= begin) ++word;
@@ -51,7 +50,7 @@ NextLine Paragraphs::next_sentence(std::string& sentence, bool wait) {
 }
 
 /// The translation of a paragraph from those of its sentences with this rank, 0 being the best.
-Translation Paragraphs::joined(const Paragraph& paragraph, size_t rank) {
+Translation Paragraphs::joined(const Paragraph& paragraph, size_t rank) const {
   Translation sum;
   std::vector<std::string> texts;
   std::vector<std::optional<LineConfidence>> confidences;
@@ -71,9 +70,10 @@ Translation Paragraphs::joined(const Paragraph& paragraph, size_t rank) {
   if (paragraph.split.sentences.empty()) return sum;
   std::vector<size_t> begins;
   sum.text = join_sentences(paragraph.split, texts, &begins);
-  const std::vector<int> targets = first_words(sum.text, begins);
+  const auto words_of = word_parts_ ? word_parts : word_ranges;
+  const std::vector<int> targets = first_words(words_of(sum.text), begins);
   const std::vector<int> sources =
-      first_words(replace_invalid_utf8(paragraph.line.source), sentence_offsets(paragraph.split));
+      first_words(words_of(replace_invalid_utf8(paragraph.line.source)), sentence_offsets(paragraph.split));
   for (size_t i = 0; i < targets.size(); ++i) {
     const std::vector<Translation>& sentence = paragraph.translated[i];
     for (const auto& [source, target] : sentence[std::min(rank, sentence.size() - 1)].alignment)

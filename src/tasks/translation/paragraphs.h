@@ -13,8 +13,10 @@ namespace sixfold {
 /// reason is that of the last sentence that did not end with an end token, if there is one. Not thread-safe.
 class Paragraphs {
  public:
-  Paragraphs(const std::string& language, const LineSource& next, const TranslatedLineReceiver& emit)
-      : splitter_(language), next_(next), emit_(emit) {}
+  /// `word_parts`: as in `ExtraOutputs`.
+  Paragraphs(const std::string& language, bool word_parts, const LineSource& next,
+             const TranslatedLineReceiver& emit)
+      : splitter_(language), word_parts_(word_parts), next_(next), emit_(emit) {}
 
   /// Returns the next sentence to translate, or an empty line for a paragraph without sentences.
   NextLine next_sentence(std::string& sentence, bool wait);
@@ -27,9 +29,10 @@ class Paragraphs {
     SplitParagraph split;
     std::vector<std::vector<Translation>> translated;  // the translations of the sentences so far
   };
-  static Translation joined(const Paragraph& paragraph, size_t rank);
+  Translation joined(const Paragraph& paragraph, size_t rank) const;
 
   SentenceSplitter splitter_;
+  bool word_parts_;
   const LineSource& next_;
   const TranslatedLineReceiver& emit_;
   size_t sentence_ = 0;               // index of the next sentence of the newest paragraph

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -94,5 +95,13 @@ PairLayout layout_of(const TranslationSettings& settings, const GenerationConfig
 /// Throws an input error if a language differs from the model's and the model has no language tokens.
 TranslationSettings with_languages(TranslationSettings settings, const std::string& source,
                                    const std::string& target);
+
+/// The languages of sources and translations: the given ones, or where these are empty, those of the model.
+inline std::pair<std::string, std::string> languages_between(const TranslationSettings& settings,
+                                                             const std::string& source,
+                                                             const std::string& target) {
+  return {source.empty() ? settings.source_language : source,
+          target.empty() ? settings.target_language : target};
+}
 
 }  // namespace sixfold

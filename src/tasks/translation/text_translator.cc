@@ -1,12 +1,14 @@
 #include "tasks/translation/text_translator.h"
 
+#include <tuple>
+
 #include "tasks/translation/settings.h"
 
 namespace sixfold {
 
 TextTranslator text_translator(const Translator& translator, TranslateOptions options) {
   options.n_best = 1;
-  options.details = {.alignment = true, .layer = options.details.layer};
+  options.details = {.alignment = true, .word_parts = true, .layer = options.details.layer};
   options.line_name = "text";
   TextTranslator translate = [&translator, options](const std::vector<std::string>& texts) {
     std::vector<TranslatedText> best;
@@ -16,12 +18,8 @@ TextTranslator text_translator(const Translator& translator, TranslateOptions op
     return best;
   };
   translate.placeholder = [&translator, options] { return translator.placeholder(options); };
-  const auto settings = settings_of<TranslationSettings>(translator.config());
-  const auto language = [](const std::string& given, const std::string& fallback) {
-    return given.empty() ? fallback : given;
-  };
-  translate.source_language = language(options.source_language, settings.source_language);
-  translate.target_language = language(options.target_language, settings.target_language);
+  std::tie(translate.source_language, translate.target_language) = languages_between(
+      settings_of<TranslationSettings>(translator.config()), options.source_language, options.target_language);
   return translate;
 }
 

@@ -54,6 +54,9 @@ struct LineConfidence {
 struct ExtraOutputs {
   bool tokens = false;
   bool alignment = false;
+  /// Whether the words of `alignment` and `attention` are those of `word_parts`, as documents need them: in
+  /// scripts without spaces they are smaller than those of `word_ranges`.
+  bool word_parts = false;
   bool attention = false;
   bool confidence = false;  ///< an input error if the model has none
   /// The decoder layer whose cross-attention gives `alignment` and `attention`; negative: counted from the
@@ -67,7 +70,7 @@ struct ExtraOutputs {
 
   bool any() const { return tokens || alignment || attention || confidence || all_attention; }
 };
-/// All but `most_tokens`.
+/// All but `word_parts` and `most_tokens`.
 void visit(OptionVisitor& v, ExtraOutputs& o);
 
 /// What the translation of a sentence must begin with, must contain and must not contain.
@@ -127,6 +130,10 @@ struct TranslateOptions {
   /// Allow the unknown token, and replace each word that has one by the source word that it attends to most
   /// (tasks/translation/unknown_words.h).
   bool replace_unknown = false;
+  /// Whether a line in capitals (`is_in_capitals`, without the token of its language) is translated as the same
+  /// line in small letters, and its translation is written in capitals. Everything but the text of the
+  /// translation is that of the small letters: tokens, constraints and scores.
+  bool capitals = false;
   int n_best = 1;  ///< number of translations of each line, at most `beam_size` if that is set
   /// Draw translations by sampling instead of searching for the best. They depend on the source, the options
   /// and the seed only, and not on other lines, batches or threads.
@@ -182,9 +189,9 @@ struct Translation {
   /// Including the end token, unless the output was cut at the maximum length.
   std::vector<TranslatedToken> tokens;
   /// Pairs of a source word and a target word, counted from 0. Words are separated by white space
-  /// (`word_ranges`); those of a paragraph are counted in its whole text. Each target word is paired with the
-  /// source word that its first token attends to most. It has no pair if that token attends most to the end
-  /// token.
+  /// (`word_ranges`), or smaller (`ExtraOutputs::word_parts`); those of a paragraph are counted in its whole
+  /// text. Each target word is paired with the source word that its first token attends to most. It has no pair
+  /// if that token attends most to the end token.
   std::vector<std::pair<int, int>> alignment;
   std::optional<SentenceAttention> attention;
   /// Empty for a line that the model did not translate. For a paragraph, the mean of its sentences, weighted by

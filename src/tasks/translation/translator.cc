@@ -45,6 +45,8 @@ void visit(OptionVisitor& v, TranslateOptions& o) {
       "replace_unknown", o.replace_unknown,
       "allow the unknown token, and replace each word that has one by the word of the source that it attends "
       "to most");
+  v.field("capitals", o.capitals,
+          "translate a line in capitals as one in small letters, and write its translation in capitals");
   v.field(
       "shortlist", o.shortlist,
       "use only the target tokens that this shortlist allows; made by 'sixfold shortlist'; none: no shortlist, "
@@ -238,7 +240,7 @@ void Translator::translate(const LineSource& next, const TranslateOptions& optio
   require(!extra.tokens && !extra.attention && !extra.all_attention && !extra.search,
           "token scores, attention and the steps of the search are not available for paragraphs, which are "
           "translated sentence by sentence; turn off the splitting, or these outputs");
-  Paragraphs paragraphs(options.split_sentences, next, emit);
+  Paragraphs paragraphs(options.split_sentences, extra.word_parts, next, emit);
   const LineSource next_sentence = [&](std::string& line, bool wait) {
     return paragraphs.next_sentence(line, wait);
   };
@@ -255,11 +257,15 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   ModelRuntime& runtime = model();
   const SourceEncoder& encoder = state_->encoder(runtime, options);
   std::vector<EncodedLine> encoded;
+  std::vector<std::string> texts;
   std::vector<Hypothesis> outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    const EncodedLine& source = encoded.emplace_back(encoder.encode(sources[i], options.max_source_length));
+    const auto small = options.capitals ? encoder.in_small_letters(sources[i]) : std::nullopt;
+    texts.push_back(small.value_or(sources[i]));
+    const EncodedLine& source = encoded.emplace_back(encoder.encode(texts[i], options.max_source_length));
+    const std::string target = small ? encoder.translation_in_small_letters(targets[i]) : targets[i];
     const Hypothesis& output =
-        outputs.emplace_back(Hypothesis{.ids = encoder.layout().target(runtime.target().encode(targets[i]))});
+        outputs.emplace_back(Hypothesis{.ids = encoder.layout().target(runtime.target().encode(target))});
     const std::string place = fmt::format("{} {}", options.line_name, options.first_line + i);
     source.warn(place);
     require_positions(runtime.config(), std::max(std::ssize(source.ids), std::ssize(output.ids) + 1), place);
@@ -267,7 +273,7 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   const GenerationConfig rules = options.generation.value_or(generation());
   const size_t forced = encoder.layout().target_language >= 0 || rules.forced_first_token >= 0 ? 1 : 0;
   std::vector<ScoredPair> pairs;
-  for (size_t i = 0; i < sources.size(); ++i) pairs.push_back({encoded[i].ids, outputs[i], sources[i]});
+  for (size_t i = 0; i < sources.size(); ++i) pairs.push_back({encoded[i].ids, outputs[i], texts[i]});
   ExtraOutputs extra = options.details;
   extra.tokens = true;
   const std::vector<double> weights = confidence_weights(runtime, extra);
@@ -301,7 +307,11 @@ SentenceAttention Translator::attention(const std::string& source, std::optional
   if (kind != AttentionKind::cross) {
     const bool encoder = kind == AttentionKind::encoder;
     const std::string output = encoder ? "" : target ? *target : translate(std::vector{source}, options)[0];
-    return self_attention(model(), source, output, layer, kind, state_->encoder(model(), options));
+    const SourceEncoder& source_encoder = state_->encoder(model(), options);
+    const auto small = options.capitals ? source_encoder.in_small_letters(source) : std::nullopt;
+    return self_attention(model(), small.value_or(source),
+                          small ? source_encoder.translation_in_small_letters(output) : output, layer, kind,
+                          source_encoder);
   }
   TranslateOptions with_attention = options;
   with_attention.details = {.attention = true, .layer = layer};

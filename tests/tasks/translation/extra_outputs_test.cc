@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/random.h"
 #include "error_message.h"
 #include "program/small_model.h"
@@ -224,6 +226,57 @@ TEST_F(TranslatorTest, WordsOfParagraphsAreCountedInTheWholeText) {
   EXPECT_FALSE(expected.empty());
   for (const auto& pair : alignment_of(translator, two, {}, {6, words})) expected.push_back(pair);
   EXPECT_EQ(alignment_of(translator, one + "  " + two, {.split_sentences = "en"}), expected);
+}
+
+/// Documents count smaller words in scripts without spaces, and the same words in others.
+TEST_F(TranslatorTest, PartsOfWordsAreAligned) {
+  const Translator translator(path(), {.threads = 1});
+  const std::string english = "A man sees a red house.";
+  EXPECT_EQ(alignment_of(translator, english, {.details = {.word_parts = true}}),
+            alignment_of(translator, english, {}));
+  // Unknown characters are one token, which is in several parts.
+  const std::string japanese = "A man 男性は赤い家を見る。 sees the 赤い house.";
+  const size_t count = word_parts(japanese).size();
+  for (const std::string split : {"", "ja"}) {
+    const auto pairs =
+        alignment_of(translator, japanese, {.split_sentences = split, .details = {.word_parts = true}});
+    std::set<int> sources;
+    for (const auto& [source, target] : pairs) sources.insert(source);
+    ASSERT_FALSE(sources.empty());
+    EXPECT_LT(*sources.rbegin(), static_cast<int>(count)) << split;
+    EXPECT_LT(pairs.size(), 4 * count);
+  }
+}
+
+/// A token is in the last part that begins before its end.
+TEST(PartsOfPieces, FollowTheTextThatThePiecesMake) {
+  for (const PieceModel model : {PieceModel::bpe, PieceModel::unigram}) {
+    TokenizerOptions options;
+    options.model = model;
+    options.vocab_size = 330;
+    options.byte_fallback = true;
+    const auto tokenizer = make_tokenizers(options, sample::english(), sample::japanese()).target;
+    RandomStream random(3, 0);
+    int compared = 0;
+    for (int text = 0; text < 50; ++text) {
+      std::vector<int32_t> ids;
+      for (int i = 0; i < 40; ++i)
+        ids.push_back(1 +
+                      static_cast<int32_t>(random.below(static_cast<uint32_t>(tokenizer->vocab_size() - 1))));
+      const std::vector<int> found = parts_of_tokens(*tokenizer, ids);
+      const std::string whole = tokenizer->decode(ids);
+      const std::vector<TextRange> parts = word_parts(whole);
+      for (size_t i = 0; i < ids.size(); ++i) {
+        const std::string before = tokenizer->decode(std::span(ids).first(i + 1));
+        if (!whole.starts_with(before)) continue;  // it ends within a character
+        int expected = -1;
+        for (const TextRange& part : parts) expected += part.begin < before.size();
+        ASSERT_EQ(found[i], expected) << i << "|" << before << "|" << whole << "|" << tokenizer->token_text(ids[i]);
+        ++compared;
+      }
+    }
+    EXPECT_GT(compared, 300);
+  }
 }
 
 /// White space may be a character of several bytes.

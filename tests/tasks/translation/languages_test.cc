@@ -13,6 +13,7 @@
 #include "tasks/translation/task.h"
 #include "tasks/translation/translator.h"
 #include "temporary_folder.h"
+#include "text/capitals.h"
 #include "text/language_tokens.h"
 #include "text/tokenizers.h"
 #include "train/trainer.h"
@@ -116,6 +117,10 @@ TEST_F(LanguagesOfAModel, AreChosenForEachCall) {
   kept.keep_symbols = true;
   EXPECT_EQ(translator.translate(std::vector<std::string>{">>fr<< ...", ">>fr<< e3"}, kept),
             (std::vector<std::string>{"...", "f3"}));
+  TranslateOptions small;
+  small.capitals = true;  // the token is not a part of the text
+  EXPECT_EQ(translator.translate(std::vector<std::string>{">>fr<< E3 E7 E1"}, small)[0],
+            in_capitals(translation(translator, ">>fr<< E3 e7 e1", "")));
   TranslateOptions split;
   split.split_sentences = "en";
   EXPECT_NE(error_message([&] {

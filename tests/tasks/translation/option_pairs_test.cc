@@ -51,6 +51,7 @@ std::vector<NamedOption> all_options(const GenerationConfig& usual) {
        }},
       {"replace_unknown", [](auto& o) { o.replace_unknown = true; }},
       {"keep_symbols", [](auto& o) { o.keep_symbols = true; }},
+      {"capitals", [](auto& o) { o.capitals = true; }},
       {"token scores", [](auto& o) { o.details.tokens = true; }},
       {"alignment", [](auto& o) { o.details.alignment = true; }},
       {"attention", [](auto& o) { o.details.attention = true; }},

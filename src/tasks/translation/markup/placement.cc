@@ -97,8 +97,8 @@ class Placer {
       : elements_(segment.elements),
         source_(segment.text),
         target_(translation.text),
-        source_words_(word_ranges(source_)),
-        target_words_(word_ranges(target_)),
+        source_words_(word_parts(source_)),
+        target_words_(word_parts(target_)),
         alignment_(source_words_.size(), target_words_.size(), translation.alignment) {
     placement_.ranges.resize(elements_.size());
     placement_.children.resize(elements_.size() + 1);

@@ -13,8 +13,8 @@ namespace sixfold {
 struct TranslatedText {
   std::string text;
   /// Pairs of a source word and a word of the translation, counted from 0, as in `Translation::alignment`.
-  /// Words are those of `word_ranges`. Pairs of words that do not exist are ignored. The alignment determines
-  /// the positions of inline elements.
+  /// Words are those of `word_parts` (text/words.h). Pairs of words that do not exist are ignored. The
+  /// alignment determines the positions of inline elements.
   std::vector<std::pair<int, int>> alignment = {};
 };
 

@@ -300,7 +300,7 @@ Pieces with_placeholders(std::string_view source, const Pieces& pieces) {
 
 /// The index of the word that contains each placeholder.
 std::vector<size_t> words_with(const std::vector<SegmentPlaceholder>& placeholders, std::string_view text) {
-  const std::vector<TextRange> words = word_ranges(text);
+  const std::vector<TextRange> words = word_parts(text);
   std::vector<size_t> numbers;
   size_t word = 0;
   for (const SegmentPlaceholder& one : placeholders) {

@@ -95,7 +95,7 @@ TranslateOptions translator_options(const ServedPair& pair, const TextOptions& o
   result.keep_symbols = keep_symbols;
   result.source_language = pair.model->model_code(pair.source);
   result.target_language = pair.model->model_code(pair.target);
-  if (options.kind != TextKind::plain) result.details = {.alignment = true};
+  if (options.kind != TextKind::plain) result.details = {.alignment = true, .word_parts = true};
   if (!result.details.layer) result.details.layer = pair.model->alignment_layer;
   result.warn_of_cuts = false;
   if (options.constraints.empty() && !options.glossary) return result;

@@ -237,6 +237,7 @@ HttpAnswer handle_translate(Service& service, const HttpRequest& request) {
               {{.option = "n_best", .range = between(1, service.options().max_alternatives + 1)},
                {.option = "beam_size", .range = between(1, 32)},
                {.option = "replace_unknown"},
+               {.option = "capitals"},
                {.option = "sample"},
                {.option = "temperature"},
                {.option = "top_k"},

@@ -62,9 +62,12 @@ TEST(Placement, WhatHasNoWordsStandsBesideTheWordThatItStoodBeside) {
             "<a>A C B</a><img> X");
 }
 
-TEST(Placement, ATextWithoutSpacesIsOneWord) {
-  EXPECT_EQ(placed("the <b>dog</b> <i>sees</i>", "\u72d7\u770b\u898b", {{1, 0}}),
-            "<b>\u72d7\u770b\u898b</b><i></i>");
+TEST(Placement, FollowsWordsInScriptsWithoutSpaces) {
+  EXPECT_EQ(placed("the <b>dog</b> <i>sees</i>", "狗看見。", {{1, 0}, {2, 1}}), "<b>狗</b><i>看見</i>。");
+  EXPECT_EQ(
+      placed("私は<b>東京</b>に<i>住ん</i>でいます。", "I live in Tokyo.", {{0, 0}, {2, 3}, {3, 2}, {4, 1}}),
+      "I <i>live</i> in <b>Tokyo.</b>");
+  EXPECT_EQ(placed("<b>我</b>喜欢<img>苹果", "我爱苹果", {{0, 0}, {1, 1}, {2, 2}}), "<b>我</b>爱<img>苹果");
 }
 
 TEST(Placement, PairsOfWordsThatDoNotExistAreIgnored) {

@@ -1,0 +1,37 @@
+#include "text/capitals.h"
+
+#include <gtest/gtest.h>
+
+namespace sixfold {
+namespace {
+
+TEST(Capitals, FollowTheRulesOfUnicode) {
+  EXPECT_EQ(in_capitals("Die Straße, übermalt: 3 ﬁ."), "DIE STRASSE, ÜBERMALT: 3 FI.");
+  EXPECT_EQ(in_capitals("日本 और"), "日本 और");
+  EXPECT_EQ(in_capitals(""), "");
+}
+
+TEST(Capitals, FollowTheRulesOfTheLanguage) {
+  EXPECT_EQ(in_capitals("kış için", "tr"), "KIŞ İÇİN");
+  EXPECT_EQ(in_small_letters("KIŞ İÇİN", "tr"), "Kış için");
+  EXPECT_EQ(in_small_letters("KIŞ İÇİN", "tur_Latn"), "Kış için");
+  EXPECT_EQ(in_capitals("Ένα καφέ", "el"), "ΕΝΑ ΚΑΦΕ");
+  EXPECT_EQ(in_capitals("kış", "no such language"), "KIŞ");
+}
+
+TEST(Capitals, AreRecognized) {
+  for (const std::string text : {"A MAN.", "OK", "3 ÜBER-ROTE ΔΣ", "ДА!", "AB \xFF", "日本 TV"})
+    EXPECT_TRUE(is_in_capitals(text)) << text;
+  for (const std::string text : {"A man.", "A", "A 5", "", "日本", "...", "iPHONE", "STRAßE", "ǅAB", "Я"})
+    EXPECT_EQ(is_in_capitals(text), text == "ǅAB") << text;
+}
+
+TEST(Capitals, SmallLettersBeginSentencesWithACapital) {
+  EXPECT_EQ(in_small_letters("A MAN IN A HAT. TWO DOGS! \"NO?\" 3 CATS"),
+            "A man in a hat. Two dogs! \"No?\" 3 cats");
+  EXPECT_EQ(in_small_letters("ÜBER ΟΔΟΣ"), "Über οδος");
+  EXPECT_EQ(in_small_letters(""), "");
+}
+
+}  // namespace
+}  // namespace sixfold
