@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/protobuf.h"
+#include "text/piece_processor.h"
 #include "text/sentence_piece_check.h"
 #include "text/utf8.h"
 
@@ -22,11 +23,7 @@ constexpr uint64_t vocabulary_field = 200, whole_texts_field = 201, imported_fie
                    plain_targets_field = 203, control_field = 204;
 constexpr uint64_t first_extension = vocabulary_field, last_extension = control_field;
 
-constexpr std::string_view word_mark = "\u2581";  // SentencePiece's sign for a space
-
-void check(const sentencepiece::util::Status& status) {
-  require(status.ok(), "SentencePiece: {}", status.ToString());
-}
+constexpr std::string_view word_mark = PieceProcessor::word_mark;
 
 bool has_field(std::string_view model, uint64_t number) {
   while (const auto field = protobuf::take_field(model))
@@ -47,12 +44,6 @@ std::string unknown_piece(const std::string& text, bool has_space) {
   return has_space ? text : std::string(word_mark) + text;
 }
 
-/// A piece of a text, and the bytes [begin, end) that it stands for.
-struct Piece {
-  std::string text;
-  LocatedToken token;
-};
-
 using Library = sentencepiece::SentencePieceProcessor;
 
 std::shared_ptr<const Library> load_library(std::string_view plain_model, const std::string& origin) {
@@ -67,57 +58,13 @@ std::shared_ptr<const Library> load_library(std::string_view plain_model, const 
   return library;
 }
 
-/// The library's processor of a model, for texts of one side.
-class Processor {
- public:
-  Processor(const std::string& model, TextSide side, std::shared_ptr<const Library> library)
-      : side_(is_imported(model) ? TextSide::exact : side), library_(std::move(library)) {}
-
-  const Library& sentence_piece() const { return *library_; }
-
-  /// Encodes as numbers or as texts of pieces.
-  template <class Result>
-  std::vector<Result> encode(std::string_view text) const {
-    std::vector<Result> result;
-    check(side_ == TextSide::exact ? library_->Encode(text, &result)
-                                   : library_->Encode(read_text(text, side_), &result));
-    return result;
-  }
-
-  /// The pieces of well-formed text. If a character is not in the vocabulary, each of its byte tokens gets the
-  /// range of the whole character; SentencePiece assigns this range to the last one only.
-  std::vector<Piece> locate(std::string_view text) const {
-    const NormalizedText read = locate_text(text, side_);
-    sentencepiece::ImmutableSentencePieceText located;
-    check(library_->Encode(read.text, located.mutable_proto()));
-    std::vector<Piece> pieces;
-    for (const auto& piece : located.pieces())
-      pieces.push_back({piece.piece(), {static_cast<int32_t>(piece.id()), piece.begin(), piece.end()}});
-    for (size_t i = pieces.size(); i-- > 1;) {
-      LocatedToken &before = pieces[i - 1].token, &token = pieces[i].token;
-      if (before.begin == before.end && library_->IsByte(before.id) && library_->IsByte(token.id))
-        before.begin = token.begin, before.end = token.end;
-    }
-    for (Piece& piece : pieces) {
-      const size_t begin = piece.token.begin, end = piece.token.end;
-      piece.token.begin = begin < read.origins.size() ? read.origins[begin].begin : end_of(read);
-      piece.token.end = end > begin ? read.origins[end - 1].end : piece.token.begin;
-    }
-    return pieces;
-  }
-
- private:
-  static size_t end_of(const NormalizedText& read) {
-    return read.origins.empty() ? 0 : read.origins.back().end;
-  }
-
-  TextSide side_;
-  std::shared_ptr<const Library> library_;
-};
+PieceProcessor processor_of(const std::string& model, TextSide side, std::shared_ptr<const Library> library) {
+  return {is_imported(model) ? TextSide::exact : side, std::move(library)};
+}
 
 class SentencePieceTokenizer : public Tokenizer {
  public:
-  SentencePieceTokenizer(std::string model, const std::string& origin, Processor processor)
+  SentencePieceTokenizer(std::string model, const std::string& origin, PieceProcessor processor)
       : model_(std::move(model)),
         whole_texts_(has_field(model_, whole_texts_field)),
         processor_(std::move(processor)) {
@@ -128,7 +75,7 @@ class SentencePieceTokenizer : public Tokenizer {
     if (!whole_texts_) find_line_end();
   }
 
-  std::vector<int32_t> encode(std::string_view text) const override { return processor_.encode<int>(text); }
+  std::vector<int32_t> encode(std::string_view text) const override { return processor_.encode(text); }
   std::vector<int32_t> encode_text(std::string_view text) const override {
     return whole_texts_ ? encode(text) : Tokenizer::encode_text(text);
   }
@@ -137,20 +84,21 @@ class SentencePieceTokenizer : public Tokenizer {
   std::string decode_tokens(std::span<const int32_t> ids, const std::string* unknown) const override {
     std::string text;
     if (!unknown) {
-      check(processor_.sentence_piece().Decode(std::vector<int>(ids.begin(), ids.end()), &text));
+      PieceProcessor::check(
+          processor_.sentence_piece().Decode(std::vector<int>(ids.begin(), ids.end()), &text));
       return text;
     }
     const auto& library = processor_.sentence_piece();
     const std::string word = unknown_piece(*unknown, library.PieceToId(word_mark) != unk_);
     std::vector<std::string> pieces;
     for (const int32_t id : ids) pieces.push_back(id == unk_ ? word : token_text(id));
-    check(library.Decode(pieces, &text));
+    PieceProcessor::check(library.Decode(pieces, &text));
     return std::string(trim_spaces(without_space_marks(text)));
   }
 
   std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
     std::vector<LocatedToken> tokens;
-    for (const Piece& piece : processor_.locate(text)) tokens.push_back(piece.token);
+    for (const TextPiece& piece : processor_.locate(text)) tokens.push_back(piece.token);
     return tokens;
   }
 
@@ -168,7 +116,7 @@ class SentencePieceTokenizer : public Tokenizer {
  private:
   std::string model_;
   bool whole_texts_;
-  Processor processor_;
+  PieceProcessor processor_;
 };
 
 /// The texts of the fields with this number that `add_vocabulary` appended to a model.
@@ -183,7 +131,7 @@ std::vector<std::string> added_texts(std::string_view model, uint64_t number) {
 class RenumberedTokenizer : public Tokenizer {
  public:
   RenumberedTokenizer(std::string model, std::vector<std::string> vocabulary, const std::string& origin,
-                      TextSide side, Processor processor)
+                      TextSide side, PieceProcessor processor)
       : model_(std::move(model)),
         vocabulary_(std::move(vocabulary)),
         drops_unknown_(side != TextSide::source),
@@ -203,7 +151,7 @@ class RenumberedTokenizer : public Tokenizer {
       ids.push_back(id_or_unknown(text.substr(0, token)));
       text.remove_prefix(token);
     }
-    for (const std::string& piece : processor_.encode<std::string>(text)) ids.push_back(text_id(piece));
+    for (const std::string& piece : processor_.split(text)) ids.push_back(text_id(piece));
     return ids;
   }
 
@@ -226,7 +174,7 @@ class RenumberedTokenizer : public Tokenizer {
       else if (!is_control(id) && !(drops_unknown_ && id == unk_))
         pieces.push_back(token_text(id));
     std::string text;
-    check(processor_.sentence_piece().Decode(pieces, &text));
+    PieceProcessor::check(processor_.sentence_piece().Decode(pieces, &text));
     // SentencePiece leaves its space signs in pieces that it does not know (those of the other side's model).
     return std::string(trim_spaces(without_space_marks(text)));
   }
@@ -268,7 +216,7 @@ class RenumberedTokenizer : public Tokenizer {
   std::unordered_set<int32_t> controls_;
   bool drops_unknown_;  ///< whether decoding omits unknown tokens: true for targets; for sources a
                         ///< sign is kept, so that words can be counted
-  Processor processor_;
+  PieceProcessor processor_;
 };
 
 }  // namespace
@@ -284,7 +232,7 @@ std::vector<std::shared_ptr<const Tokenizer>> load_sentence_piece(const std::str
   for (const TextSide side : sides) {
     if (std::string own = plain_model(model, side); !library || own != plain)
       library = load_library(plain = std::move(own), origin);
-    Processor processor(model, side, library);
+    PieceProcessor processor = processor_of(model, side, library);
     if (vocabulary.empty())
       tokenizers.push_back(std::make_shared<SentencePieceTokenizer>(model, origin, std::move(processor)));
     else
