@@ -58,8 +58,7 @@ std::vector<int> parts_of_tokens(const Tokenizer& tokenizer, std::span<const int
   const std::string text = text_of(tokenizer, tokens, shows_unknown);
   const std::vector<TextRange> parts = word_parts(text);
   if (parts == word_ranges(text)) return words_of_tokens(tokenizer, tokens, shows_unknown);
-  std::vector<size_t> ends =
-      sizes_of_texts(tokenizer, tokens, shows_unknown, std::mem_fn(&std::string::size));
+  std::vector<size_t> ends = sizes_of_texts(tokenizer, tokens, shows_unknown, std::mem_fn(&std::string::size));
   // The texts of parts of a character may have more bytes than the character.
   for (size_t i = ends.size(); i-- > 1;) ends[i - 1] = std::min(ends[i - 1], ends[i]);
   return ranges_at(ends, parts);

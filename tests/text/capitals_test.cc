@@ -12,15 +12,16 @@ TEST(Capitals, FollowTheRulesOfUnicode) {
 }
 
 TEST(Capitals, FollowTheRulesOfTheLanguage) {
-  EXPECT_EQ(in_capitals("kış için", "tr"), "KIŞ İÇİN");
-  EXPECT_EQ(in_small_letters("KIŞ İÇİN", "tr"), "Kış için");
-  EXPECT_EQ(in_small_letters("KIŞ İÇİN", "tur_Latn"), "Kış için");
-  EXPECT_EQ(in_capitals("Ένα καφέ", "el"), "ΕΝΑ ΚΑΦΕ");
-  EXPECT_EQ(in_capitals("kış", "no such language"), "KIŞ");
+  EXPECT_EQ(in_capitals("kış için", {.language = "tr"}), "KIŞ İÇİN");
+  EXPECT_EQ(in_small_letters("KIŞ İÇİN", {.language = "tr"}), "Kış için");
+  EXPECT_EQ(in_small_letters("KIŞ İÇİN", {.language = "tur_Latn"}), "Kış için");
+  EXPECT_EQ(in_capitals("Ένα καφέ", {.language = "el"}), "ΕΝΑ ΚΑΦΕ");
+  EXPECT_EQ(in_capitals("kış", {.language = "no such language"}), "KIŞ");
 }
 
 TEST(Capitals, AreRecognized) {
-  for (const std::string text : {"A MAN.", "OK", "3 ÜBER-ROTE ΔΣ", "ДА!", "AB \xFF", "日本 TV"})
+  for (const std::string text :
+       {"A MAN.", "OK", "3 ÜBER-ROTE ΔΣ", "ДА!", "AB \xFF", "日本 TV", "1º PISO", "3ª FASE"})
     EXPECT_TRUE(is_in_capitals(text)) << text;
   for (const std::string text : {"A man.", "A", "A 5", "", "日本", "...", "iPHONE", "STRAßE", "ǅAB", "Я"})
     EXPECT_EQ(is_in_capitals(text), text == "ǅAB") << text;
@@ -31,6 +32,16 @@ TEST(Capitals, SmallLettersBeginSentencesWithACapital) {
             "A man in a hat. Two dogs! \"No?\" 3 cats");
   EXPECT_EQ(in_small_letters("ÜBER ΟΔΟΣ"), "Über οδος");
   EXPECT_EQ(in_small_letters(""), "");
+}
+
+TEST(Capitals, LeaveAWordAsItIs) {
+  const LetterCase rules{.language = "tr", .kept = "Frisbee"};
+  EXPECT_TRUE(is_in_capitals("Frisbee DOGS", rules));
+  EXPECT_FALSE(is_in_capitals("Frisbee", rules));
+  EXPECT_FALSE(is_in_capitals("Frisbees DOGS", rules));
+  EXPECT_EQ(in_small_letters("A Frisbee, IN Frisbee. BIG", rules), "A Frisbee, ın Frisbee. Bıg");
+  EXPECT_EQ(in_capitals("ein Frisbee-in", rules), "EİN Frisbee-İN");
+  EXPECT_EQ(in_capitals("\uE000 Frisbee", rules), "\uE000 FRİSBEE");
 }
 
 }  // namespace

@@ -15,6 +15,10 @@
 namespace sixfold {
 namespace {
 
+std::string size_text(double bytes) {
+  return bytes < 1e9 ? fmt::format("{:.1f} MB", bytes / 1e6) : fmt::format("{:.1f} GB", bytes / 1e9);
+}
+
 /// The number of floating-point operations of the forward and backward pass for one token of a batch.
 double operations_of_token(const ModelConfig& config) {
   const double d = config.d_model;
@@ -75,25 +79,25 @@ void check_resources(const ModelConfig& config, const TrainOptions& options, con
       weights * (options.train.ema_decay > 0 ? 20 : 16);  // weights, gradients, two moments, average
   const auto available = static_cast<double>(available_memory());
   if (available > 0 && in_memory > available)
-    findings.push_back(
-        {"memory",
-         Severity::error,
-         fmt::format("model: its weights, their gradients and the optimizer need {:.1f} GB, but {:.1f} GB of "
-                     "memory are free. Make the model smaller",
-                     in_memory / 1e9, available / 1e9),
-         {}});
+    findings.push_back({"memory",
+                        Severity::error,
+                        fmt::format("model: its weights, their gradients and the optimizer need {}, but {} of "
+                                    "memory are free. Make the model smaller",
+                                    size_text(in_memory), size_text(available)),
+                        {}});
   std::error_code error;
   const auto space = std::filesystem::space(folder, error);
   const double on_disk =
       weights * (12.0 * options.checkpoint.keep_last + (options.checkpoint.keep_best ? 4 : 0) + 4);
   if (!error && static_cast<double>(space.available) < on_disk)
-    findings.push_back({"disk",
-                        Severity::error,
-                        fmt::format("checkpoint: the checkpoints and the model need {:.1f} GB, but {:.1f} GB "
-                                    "are free on the disk of {}. "
-                                    "Free some, write the run elsewhere, or keep fewer (checkpoint.keep_last)",
-                                    on_disk / 1e9, static_cast<double>(space.available) / 1e9, folder),
-                        {}});
+    findings.push_back(
+        {"disk",
+         Severity::error,
+         fmt::format("checkpoint: the checkpoints and the model need {}, but {} "
+                     "are free on the disk of {}. "
+                     "Free some, write the run elsewhere, or keep fewer (checkpoint.keep_last)",
+                     size_text(on_disk), size_text(static_cast<double>(space.available)), folder),
+         {}});
 }
 
 }  // namespace sixfold

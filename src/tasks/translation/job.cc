@@ -108,6 +108,7 @@ TranslationJob::TranslationJob(ModelRuntime& model, const SourceEncoder& encoder
       options_(options),
       emit_(emit),
       encoder_(encoder),
+      line_case_(model.config(), model.source(), options),
       search_(model, first_search(model, options, encoder.layout(), shortlist)),
       retry_(retry_search(model, options, encoder.layout(), shortlist)),
       confidence_(confidence_weights(model, options.details)) {}
@@ -220,7 +221,7 @@ EncodedLine TranslationJob::encoded_line(const std::string& line) const {
 TranslationJob::SearchInput TranslationJob::encode(TranslatedLine& line) {
   SearchInput input{
       .ids = {}, .text = line.source, .constraints = constraints_of(line.source), .record = nullptr};
-  if (auto small = options_.capitals ? encoder_.in_small_letters(line.source) : std::nullopt) {
+  if (auto small = line_case_.source_in_small_letters(line.source)) {
     input.text = *std::move(small);
     input.capitals = true;
   }
@@ -368,7 +369,7 @@ std::vector<Translation> TranslationJob::translations(const Search& search, cons
     add_extra_outputs(model_, workspace, pairs, options_.details, common, translations);
   }
   if (input.capitals)
-    for (Translation& one : translations) one.text = encoder_.translation_in_capitals(one.text);
+    for (Translation& one : translations) one.text = line_case_.target_in_capitals(one.text);
   return translations;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/model_runtime.h"
 #include "runtime/request_group.h"
 #include "runtime/search.h"
+#include "tasks/translation/line_case.h"
 #include "tasks/translation/output_constraints.h"
 #include "tasks/translation/source.h"
 #include "tasks/translation/translation.h"
@@ -89,6 +90,7 @@ class TranslationJob final : public RequestGroup {
   const TranslateOptions& options_;
   const TranslatedLineReceiver& emit_;
   const SourceEncoder& encoder_;
+  LineCase line_case_;
   const Search search_;
   const std::optional<Search> retry_;     // for sources whose translation has faults
   const std::vector<double> confidence_;  // `confidence_weights`, if they are needed

@@ -7,7 +7,6 @@
 #include "base/join.h"
 #include "base/log.h"
 #include "tasks/translation/settings.h"
-#include "text/capitals.h"
 #include "text/utf8.h"
 
 namespace sixfold {
@@ -34,11 +33,9 @@ void EncodedLine::warn(const std::string& place) const {
 }
 
 SourceEncoder::SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, const std::string& language,
-                             const std::vector<std::string>& directions,
-                             std::pair<std::string, std::string> casing)
+                             const std::vector<std::string>& directions)
     : tokenizer_(tokenizer),
       layout_(std::move(layout)),
-      casing_(std::move(casing)),
       language_token_(language_token(tokenizer, language)),
       directions_(join(directions)) {
   if (!directions.empty()) tokens_.emplace(tokenizer);
@@ -67,22 +64,6 @@ EncodedLine SourceEncoder::encode(const std::string& line, int max_tokens) const
   if (tokens_) encoded.ids.insert(encoded.ids.begin(), tokens_->id(parts.token));
   encoded.ids = layout_.source(encoded.ids, tokenizer_.eos());
   return encoded;
-}
-
-std::optional<std::string> SourceEncoder::in_small_letters(const std::string& line) const {
-  const size_t end = trim_spaces(line).starts_with(">>") ? line.find("<<") : line.npos;
-  const size_t begin = end == line.npos ? 0 : end + 2;
-  const std::string text = line.substr(begin);
-  if (!is_in_capitals(text)) return {};
-  return line.substr(0, begin) + sixfold::in_small_letters(text, casing_.first);
-}
-
-std::string SourceEncoder::translation_in_small_letters(const std::string& text) const {
-  return is_in_capitals(text) ? sixfold::in_small_letters(text, casing_.second) : text;
-}
-
-std::string SourceEncoder::translation_in_capitals(const std::string& text) const {
-  return in_capitals(text, casing_.second);
 }
 
 namespace {
@@ -114,12 +95,8 @@ SourceEncoder source_encoder(const ModelConfig& config, const Tokenizer& tokeniz
     require_direction(settings, options.source_language, options.target_language);
   else if (by_tokens || !options.source_language.empty())
     settings = with_languages(settings, options.source_language, by_tokens ? options.target_language : "");
-  const auto [source, target] = languages_between(settings, options.source_language, options.target_language);
-  return {tokenizer,
-          layout_of(settings, config.generation, tokenizer),
-          by_tokens ? "" : options.target_language,
-          settings.directions,
-          {source, target}};
+  return {tokenizer, layout_of(settings, config.generation, tokenizer),
+          by_tokens ? "" : options.target_language, settings.directions};
 }
 
 }  // namespace sixfold

@@ -28,11 +28,9 @@ class SourceEncoder {
   /// `language`: the target language, such as "deu", whose token >>deu<< is put before each line; empty: no
   /// token is added. Throws an input error that lists the languages if the model does not have this one.
   /// `directions`: `TranslationSettings::directions`. If there are any, each line needs a token, and must begin
-  /// with one if `language` is empty. `casing`: the languages of the lines and of their translations, by whose
-  /// rules letters become small and capital. The tokenizer must outlive the encoder.
+  /// with one if `language` is empty. The tokenizer must outlive the encoder.
   SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, const std::string& language,
-                const std::vector<std::string>& directions = {},
-                std::pair<std::string, std::string> casing = {});
+                const std::vector<std::string>& directions = {});
 
   /// Keeps at most `max_tokens` tokens, not counting those around the text. Throws an input error for a line
   /// that lacks the token of its target language.
@@ -48,16 +46,9 @@ class SourceEncoder {
     return needs_target_token() ? std::string(tokens_->split(line).text) : line;
   }
 
-  /// For `TranslateOptions::capitals`: a line in small letters, behind the token of its language, if it is in
-  /// capitals; a translation in small letters and in capitals.
-  std::optional<std::string> in_small_letters(const std::string& line) const;
-  std::string translation_in_small_letters(const std::string& text) const;
-  std::string translation_in_capitals(const std::string& text) const;
-
  private:
   const Tokenizer& tokenizer_;
   PairLayout layout_;
-  std::pair<std::string, std::string> casing_;
   std::string language_token_;
   std::string directions_;                // for messages
   std::vector<std::string> targets_;      // the tokens of the target languages of the directions

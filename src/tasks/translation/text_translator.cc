@@ -10,7 +10,8 @@ TextTranslator text_translator(const Translator& translator, TranslateOptions op
   options.n_best = 1;
   options.details = {.alignment = true, .word_parts = true, .layer = options.details.layer};
   options.line_name = "text";
-  TextTranslator translate = [&translator, options](const std::vector<std::string>& texts) {
+  TextTranslator translate = [&translator, options](const std::vector<std::string>& texts) mutable {
+    if (options.capitals) options.source_case.kept = options.target_case.kept = translator.placeholder(options);
     std::vector<TranslatedText> best;
     translator.translate(texts, options, [&](const TranslatedLine& line) {
       best.push_back({line.translations.front().text, line.translations.front().alignment});

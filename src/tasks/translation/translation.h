@@ -13,6 +13,7 @@
 #include "search/hypothesis.h"
 #include "search/search_observer.h"
 #include "tasks/translation/faults.h"
+#include "text/capitals.h"
 
 namespace sixfold {
 
@@ -131,9 +132,13 @@ struct TranslateOptions {
   /// (tasks/translation/unknown_words.h).
   bool replace_unknown = false;
   /// Whether a line in capitals (`is_in_capitals`, without the token of its language) is translated as the same
-  /// line in small letters, and its translation is written in capitals. Everything but the text of the
-  /// translation is that of the small letters: tokens, constraints and scores.
+  /// line in small letters, and its translation is written in capitals. If lines are split, each sentence is a
+  /// line. Everything but the text of the translation is that of the small letters: tokens, constraints and
+  /// scores.
   bool capitals = false;
+  /// How letters become small and capital in sources and in translations. Languages that are empty: those of
+  /// this call or of the model.
+  LetterCase source_case = {}, target_case = {};
   int n_best = 1;  ///< number of translations of each line, at most `beam_size` if that is set
   /// Draw translations by sampling instead of searching for the best. They depend on the source, the options
   /// and the seed only, and not on other lines, batches or threads.

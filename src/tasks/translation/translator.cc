@@ -14,6 +14,7 @@
 #include "tasks/translation/confidence.h"
 #include "tasks/translation/extra_outputs.h"
 #include "tasks/translation/job.h"
+#include "tasks/translation/line_case.h"
 #include "tasks/translation/paragraphs.h"
 #include "tasks/translation/placeholder.h"
 #include "tasks/translation/settings.h"
@@ -256,14 +257,15 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
           targets.size());
   ModelRuntime& runtime = model();
   const SourceEncoder& encoder = state_->encoder(runtime, options);
+  LineCase line_case(runtime.config(), runtime.source(), options);
   std::vector<EncodedLine> encoded;
   std::vector<std::string> texts;
   std::vector<Hypothesis> outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    const auto small = options.capitals ? encoder.in_small_letters(sources[i]) : std::nullopt;
+    const auto small = line_case.source_in_small_letters(sources[i]);
     texts.push_back(small.value_or(sources[i]));
     const EncodedLine& source = encoded.emplace_back(encoder.encode(texts[i], options.max_source_length));
-    const std::string target = small ? encoder.translation_in_small_letters(targets[i]) : targets[i];
+    const std::string target = small ? line_case.target_in_small_letters(targets[i]) : targets[i];
     const Hypothesis& output =
         outputs.emplace_back(Hypothesis{.ids = encoder.layout().target(runtime.target().encode(target))});
     const std::string place = fmt::format("{} {}", options.line_name, options.first_line + i);
@@ -307,11 +309,11 @@ SentenceAttention Translator::attention(const std::string& source, std::optional
   if (kind != AttentionKind::cross) {
     const bool encoder = kind == AttentionKind::encoder;
     const std::string output = encoder ? "" : target ? *target : translate(std::vector{source}, options)[0];
-    const SourceEncoder& source_encoder = state_->encoder(model(), options);
-    const auto small = options.capitals ? source_encoder.in_small_letters(source) : std::nullopt;
+    LineCase line_case(config(), model().source(), options);
+    const auto small = line_case.source_in_small_letters(source);
     return self_attention(model(), small.value_or(source),
-                          small ? source_encoder.translation_in_small_letters(output) : output, layer, kind,
-                          source_encoder);
+                          small ? line_case.target_in_small_letters(output) : output, layer, kind,
+                          state_->encoder(model(), options));
   }
   TranslateOptions with_attention = options;
   with_attention.details = {.attention = true, .layer = layer};

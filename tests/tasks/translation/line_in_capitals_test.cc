@@ -1,4 +1,8 @@
 // `TranslateOptions::capitals`: lines in capitals are translated as lines in small letters.
+#include "base/options.h"
+#include "model_folder/config_file.h"
+#include "tasks/translation/line_case.h"
+#include "tasks/translation/settings.h"
 #include "tasks/translation/translator_fixture.h"
 #include "text/capitals.h"
 
@@ -67,6 +71,35 @@ TEST_F(TranslatorTest, ScoresOfPairsInCapitalsAreThoseOfSmallLetters) {
   for (const AttentionKind kind : {AttentionKind::encoder, AttentionKind::decoder, AttentionKind::cross})
     EXPECT_EQ(translator.attention(capitals, target_capitals, -1, kind, {.capitals = true}).weights,
               translator.attention(usual, target, -1, kind).weights);
+}
+
+/// The rules of case are those of the languages that are given, then those of the model.
+TEST_F(TranslatorTest, LettersFollowTheLanguages) {
+  const Translator translator(path(), {.threads = 1});
+  ModelConfig config = load_model_config(path());
+  const auto tokenizers = load_tokenizers(path());
+  TranslateOptions options{.capitals = true};
+  options.source_case.kept = options.target_case.kept = "Frisbee";
+  const auto both = [&] {
+    LineCase line_case(config, *tokenizers.source, options);
+    return line_case.source_in_small_letters("A Frisbee IN").value_or("none") + " " +
+           line_case.target_in_capitals("ein Frisbee in");
+  };
+  EXPECT_EQ(both(), "A Frisbee in EIN Frisbee IN");
+  config.settings = write_options(TranslationSettings{.source_language = "tr", .target_language = "tr"});
+  EXPECT_EQ(both(), "A Frisbee ın EİN Frisbee İN");
+  options.source_case.language = "en";
+  EXPECT_EQ(both(), "A Frisbee in EİN Frisbee İN");
+  options.target_language = "en";
+  EXPECT_EQ(both(), "A Frisbee in EIN Frisbee IN");
+}
+
+/// What stands between >> and << is text, unless it is a token of the vocabulary.
+TEST_F(TranslatorTest, QuotedLinesInCapitalsAreText) {
+  const Translator translator(path(), {.threads = 1});
+  EXPECT_EQ(
+      translator.translate(std::vector<std::string>{">>A MAN SEES.<< TWO HORSES."}, {.capitals = true})[0],
+      in_capitals(translator.translate(in_small_letters(">>A MAN SEES.<< TWO HORSES."))));
 }
 
 }  // namespace

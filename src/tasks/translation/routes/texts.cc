@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/join.h"
 #include "text/sentences.h"
 #include "text/utf8.h"
 
@@ -89,6 +90,16 @@ std::string translate_one(const std::string& document, size_t number, const Text
   return translate_document(options.kind, document, translate, options.xml, fmt::format("text {}", number + 1));
 }
 
+/// A translator that adds texts to `all` and leaves them unchanged.
+TextTranslator collector(std::vector<std::string>& all) {
+  return [&all](const std::vector<std::string>& texts) {
+    all.insert(all.end(), texts.begin(), texts.end());
+    std::vector<TranslatedText> unchanged;
+    for (const std::string& text : texts) unchanged.push_back({text});
+    return unchanged;
+  };
+}
+
 /// The options for the translator.
 TranslateOptions translator_options(const ServedPair& pair, const TextOptions& options, bool keep_symbols) {
   TranslateOptions result = options.translation;
@@ -98,6 +109,8 @@ TranslateOptions translator_options(const ServedPair& pair, const TextOptions& o
   if (options.kind != TextKind::plain) result.details = {.alignment = true, .word_parts = true};
   if (!result.details.layer) result.details.layer = pair.model->alignment_layer;
   result.warn_of_cuts = false;
+  result.source_case.language = pair.source;
+  result.target_case.language = pair.target;
   if (options.constraints.empty() && !options.glossary) return result;
   result.constraints = [&options](size_t, const std::string& source) {
     OutputConstraints constraints = options.constraints;
@@ -119,12 +132,9 @@ std::vector<TextResult> translate_documents(const ServedPair& pair, std::span<co
   translate_options.line_name = "text";
   if (splits_sentences(options.breaks)) translate_options.split_sentences = pair.splitting_language();
   const auto placeholder = [&] { return pair.model->predictor().placeholder(translate_options); };
-  TextTranslator collect = [&](const std::vector<std::string>& batch) {
-    texts.insert(texts.end(), batch.begin(), batch.end());
-    std::vector<TranslatedText> unchanged;
-    for (const std::string& text : batch) unchanged.push_back({text});
-    return unchanged;
-  };
+  if (translate_options.capitals)
+    translate_options.source_case.kept = translate_options.target_case.kept = placeholder();
+  TextTranslator collect = collector(texts);
   const auto set_context = [&](TextTranslator& translate) {
     translate.placeholder = placeholder;
     translate.source_language = pair.source;
@@ -215,6 +225,13 @@ std::vector<TextResult> translate_texts(const ServedPair& pair, std::span<const 
                                         const TextOptions& options, bool keep_symbols) {
   return options.kind == TextKind::plain ? translate_lines(pair, texts, options, keep_symbols)
                                          : translate_documents(pair, texts, options, keep_symbols);
+}
+
+std::string text_of(const std::string& document, size_t number, const TextOptions& options) {
+  if (options.kind == TextKind::plain) return document;
+  std::vector<std::string> texts;
+  translate_one(document, number, options, collector(texts));
+  return join(texts, "\n");
 }
 
 std::vector<TextResult> translate(Service& service, const ServedPair& pair, std::span<const std::string> texts,

@@ -51,6 +51,10 @@ struct TextResult {
 std::vector<TextResult> translate_texts(const ServedPair& pair, std::span<const std::string> texts,
                                         const TextOptions& options, bool keep_symbols = true);
 
+/// The texts of a document that would be translated, one in each line. `number`: of the document in messages,
+/// from 0. Throws an input error as `translate_texts`.
+std::string text_of(const std::string& document, size_t number, const TextOptions& options);
+
 /// Calls `translate_texts` within the limits of the service, and counts the translated characters. The
 /// constraints count towards the limits. Throws an `HttpError`: 413 for too much text, 503 if too much text is
 /// waiting.

@@ -1,0 +1,30 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "model/config.h"
+#include "tasks/translation/translation.h"
+#include "text/language_tokens.h"
+
+namespace sixfold {
+
+/// Does what `TranslateOptions::capitals` says. Not thread-safe.
+class LineCase {
+ public:
+  /// `sources`: the tokenizer of the sources, which must outlive this object.
+  LineCase(const ModelConfig& config, const Tokenizer& sources, const TranslateOptions& options);
+
+  /// A line in small letters, behind the token of its language, if it is in capitals and the option is set.
+  std::optional<std::string> source_in_small_letters(const std::string& line);
+  /// A translation of such a line in small letters, if it is in capitals, and in capitals.
+  std::string target_in_small_letters(const std::string& text) const;
+  std::string target_in_capitals(const std::string& text) const;
+
+ private:
+  bool is_on_;
+  LetterCase source_, target_;
+  const Tokenizer& tokenizer_;
+  std::optional<LanguageTokens> tokens_;  // set when a line first may begin with one
+};
+
+}  // namespace sixfold
