@@ -18,6 +18,31 @@ std::string visible(const std::string& html) {
   return text;
 }
 
+/// The language of a document is that of its texts: not of its tags, scripts and comments.
+TEST_F(DocumentsTest, DetectsTheLanguageOfTheTexts) {
+  const std::string english = "read more about the best things that you can do with your own house";
+  const auto detected = [&](const std::string& html) {
+    const Json answer =
+        json(post("/translate", {{"q", html}, {"source", "auto"}, {"target", "de"}, {"format", "html"}}));
+    EXPECT_EQ(answer["translatedText"], html);  // it has no text in another language
+    return answer["detectedLanguage"];
+  };
+  for (const std::string& html :
+       {"<a href='/about-us/contact' title='" + english + "'>Das Kind spielt.</a>",
+        "<!-- " + english + " --><script>" + english + "</script><p class='read-more'>Das Kind spielt.</p>",
+        std::string("Ein Mann rennt &uuml;ber die Stra&szlig;e")})
+    EXPECT_EQ(detected(html)["language"], "de") << html;
+  for (const std::string& html : {"<p title='" + english + "'>123</p>", std::string("&nbsp;"), std::string()})
+    EXPECT_EQ(detected(html)["confidence"], 0) << html;
+  const Json xml{{"text", {"<r t='" + english + "'><p>Das Kind spielt mit dem Hund.</p></r>"}},
+                 {"target_lang", "DE"},
+                 {"tag_handling", "xml"}};
+  EXPECT_EQ(json(post("/v2/translate", xml))["translations"][0]["detected_source_language"], "DE");
+  expect_refused(
+      post("/v2/translate", {{"text", {"<a/>", "<a>"}}, {"target_lang", "DE"}, {"tag_handling", "xml"}}), 400,
+      "text 2");
+}
+
 TEST_F(DocumentsTest, TranslatesHtmlWithItsTags) {
   const std::string html = "<p class='x'>a b c. <b>D e</b></p><code>f</code><br>g <i>h</i>";
   const Json request{{"q", {html, "a b c", ""}}, {"source", "en"}, {"target", "de"}, {"format", "html"}};

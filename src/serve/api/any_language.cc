@@ -56,7 +56,8 @@ std::vector<TranslatedInput> translate_from_any(Service& service, const Translat
   for (const std::string& text : input.texts) {
     answers.push_back({.detected = {input.source, 100}, .text = "", .alternatives = {}, .cut = 0});
     DetectedLanguage& detected = answers.back().detected;
-    if (input.source.empty()) detected = detect_language(text, languages)[0];
+    if (input.source.empty())
+      detected = detect_language(text_of(text, answers.size() - 1, input.options), languages)[0];
     if (std::find(sources.begin(), sources.end(), detected.language) == sources.end())
       sources.push_back(detected.language);
   }
