@@ -174,9 +174,9 @@ py::list score(Opened<Translator>& opened, const py::sequence& sources, const py
 
 py::object text_of_samples(GeneratedTexts& texts, size_t sample, const GenerateOptions& options) {
   const auto chosen = [](const ChosenToken& token) {
-    return result("ChosenToken", text_of(token.text), token.log_probability, token.offset,
+    return result("ChosenToken", text_of(token.added.text), token.log_probability, token.offset,
                   tuple_of(token.likeliest, [](const auto& other) {
-                    return result("Token", text_of(other.first), other.second);
+                    return result("Token", text_of(other.first.text), other.second);
                   }));
   };
   GeneratedText failed;

@@ -171,12 +171,13 @@ Json log_probs_of(std::span<const ChosenToken> chosen, const Completion& complet
   if (completion.options.chat) return chat_log_probs_of(chosen);
   Json tokens = Json::array(), log_probs = Json::array(), all_best = Json::array(), offsets = Json::array();
   for (const ChosenToken& token : chosen) {
-    tokens.push_back(token.text);
+    tokens.push_back(token.added.text);
     log_probs.push_back(token.log_probability ? Json(*token.log_probability) : Json());
     offsets.push_back(token.offset);
     Json best = Json::object();
-    for (const auto& [text, log_probability] : token.likeliest)
-      if (!best.contains(text)) best[text] = log_probability;  // the likeliest of tokens with the same text
+    for (const auto& [added, log_probability] : token.likeliest)
+      if (!best.contains(added.text))
+        best[added.text] = log_probability;  // the likeliest of tokens with the same text
     all_best.push_back(token.log_probability ? std::move(best) : Json());
   }
   if (*completion.options.likeliest == 0) all_best = nullptr;

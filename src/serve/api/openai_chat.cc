@@ -64,14 +64,14 @@ void refuse_other_answers(const Fields& fields) {
   fields.ignore({"metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"});
 }
 
-Json utf8_bytes_of(const std::string& text) {
-  Json bytes = Json::array();
-  for (const char c : text) bytes.push_back(static_cast<unsigned char>(c));
-  return bytes;
-}
-
-Json token_json(const std::string& text, double log_probability) {
-  return {{"token", text}, {"logprob", log_probability}, {"bytes", utf8_bytes_of(text)}};
+/// A token with the bytes that it adds to the text; null if it adds none of its own.
+Json token_json(const AddedText& added, double log_probability) {
+  Json bytes;
+  if (!added.is_name) {
+    bytes = Json::array();
+    for (const char c : added.text) bytes.push_back(static_cast<unsigned char>(c));
+  }
+  return {{"token", added.text}, {"logprob", log_probability}, {"bytes", std::move(bytes)}};
 }
 
 }  // namespace
@@ -79,10 +79,10 @@ Json token_json(const std::string& text, double log_probability) {
 Json chat_log_probs_of(std::span<const ChosenToken> chosen) {
   Json content = Json::array();
   for (const ChosenToken& token : chosen) {
-    Json one = token_json(token.text, token.log_probability.value_or(0));
+    Json one = token_json(token.added, token.log_probability.value_or(0));
     one["top_logprobs"] = Json::array();
-    for (const auto& [text, log_probability] : token.likeliest)
-      one["top_logprobs"].push_back(token_json(text, log_probability));
+    for (const auto& [added, log_probability] : token.likeliest)
+      one["top_logprobs"].push_back(token_json(added, log_probability));
     content.push_back(std::move(one));
   }
   return {{"content", std::move(content)}, {"refusal", nullptr}};

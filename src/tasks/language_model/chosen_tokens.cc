@@ -5,6 +5,16 @@
 #include "text/utf8.h"
 
 namespace sixfold {
+namespace {
+
+/// Whether a text is empty, or has only characters that stand for bytes which are no text.
+bool is_no_text(std::string_view text) {
+  constexpr std::string_view replacement = "\uFFFD";
+  while (text.starts_with(replacement)) text.remove_prefix(replacement.size());
+  return text.empty();
+}
+
+}  // namespace
 
 ChosenTokens::ChosenTokens(const Tokenizer& tokenizer, size_t prompt)
     : tokenizer_(tokenizer), text_(tokenizer, no_stops_, prompt) {}
@@ -37,16 +47,19 @@ void ChosenTokens::add(std::span<const int32_t> before, int32_t id, std::optiona
     ids.back() = last;
     return text.push(ids);
   };
-  ChosenToken token{.text = {}, .log_probability = log_probability, .offset = characters_, .likeliest = {}};
+  const auto named = [&](std::string text, int32_t last) {
+    const bool is_name = is_no_text(text);
+    return AddedText{is_name ? tokenizer_.token_text(last) : std::move(text), is_name};
+  };
+  ChosenToken token{.added = {}, .log_probability = log_probability, .offset = characters_, .likeliest = {}};
   for (size_t i = 0; i < likeliest.size(); ++i) {
     TextStream other = text_;
-    std::string text = added_by(likeliest[i], other);
-    if (text.empty()) text = tokenizer_.token_text(likeliest[i]);
-    token.likeliest.emplace_back(std::move(text), static_cast<double>(log_probs[i]));
+    token.likeliest.emplace_back(named(added_by(likeliest[i], other), likeliest[i]),
+                                 static_cast<double>(log_probs[i]));
   }
-  token.text = added_by(id, text_);
-  characters_ += count_characters(token.text);
-  if (token.text.empty()) token.text = tokenizer_.token_text(id);
+  const std::string text = added_by(id, text_);
+  characters_ += count_characters(text);
+  token.added = named(text, id);
   chosen_.push_back(std::move(token));
 }
 

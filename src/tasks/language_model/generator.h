@@ -55,16 +55,25 @@ void visit(OptionVisitor& v, GenerateOptions& o);
 /// The default of `GenerateOptions::max_tokens` if the model sets no limit.
 inline constexpr int usual_max_tokens = 256;
 
+/// What a token adds to a text.
+struct AddedText {
+  std::string text;
+  /// Whether `text` is the name of the token, since it adds no text, or no valid text, as a part of a
+  /// character.
+  bool is_name = false;
+
+  bool operator==(const AddedText&) const = default;
+};
+
 /// A token of a generated text and its likeliest alternatives.
 struct ChosenToken {
-  /// The text that the token adds, or the name of the token if it adds none, as for a part of a character.
-  std::string text;
+  AddedText added;
   /// The log-probability under the model, before the options of sampling are applied. The first token of a
   /// prompt has none if the model has no start token before it.
   std::optional<double> log_probability;
   int64_t offset = 0;  ///< number of characters before it in the text
   /// The likeliest alternatives, with log-probabilities, likeliest first.
-  std::vector<std::pair<std::string, double>> likeliest;
+  std::vector<std::pair<AddedText, double>> likeliest;
 };
 
 struct GeneratedText {

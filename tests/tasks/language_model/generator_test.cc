@@ -96,20 +96,20 @@ TEST_F(GeneratorTest, TellsWhatElseWasLikely) {
       for (const ChosenToken& token : text.chosen) {
         EXPECT_EQ(token.offset, count_characters(joined));
         ASSERT_EQ(token.likeliest.size(), 3u);
-        best_drawn += token.likeliest[0].first == token.text;
+        best_drawn += token.likeliest[0].first.text == token.added.text;
         if (ids.size() < 12) {  // the window is full of the text alone
           const auto probabilities = next(ids);
           EXPECT_NEAR(token.likeliest[0].second, *std::ranges::max_element(probabilities), 1e-4);
         }
         for (const auto& [other, log_probability] : token.likeliest) {
           EXPECT_LE(log_probability, token.likeliest[0].second);
-          if (other == token.text) {
+          if (other.text == token.added.text) {
             EXPECT_EQ(log_probability, token.log_probability);
           }
         }
-        joined += token.text;
+        joined += token.added.text;
         sum += token.log_probability.value();
-        const Ids added = tokenizer->encode_text(token.text);
+        const Ids added = tokenizer->encode_text(token.added.text);
         ids.insert(ids.end(), added.begin(), added.end());
       }
       EXPECT_EQ(joined, text.text);
@@ -138,7 +138,7 @@ TEST_F(GeneratorTest, TellsTheTokensOfPrompts) {
         ASSERT_EQ(text.chosen[i].likeliest.size(), 2u);
         EXPECT_NEAR(text.chosen[i].likeliest[0].second, *std::ranges::max_element(expected), 1e-4);
         EXPECT_EQ(text.chosen[i].offset, count_characters(joined));
-        joined += text.chosen[i].text;
+        joined += text.chosen[i].added.text;
       }
       EXPECT_EQ(joined, prompts[p]);
     }

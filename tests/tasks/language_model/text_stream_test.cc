@@ -60,6 +60,25 @@ TEST(ChosenTokens, HaveAlsoThoseWithoutText) {
   EXPECT_EQ(chosen.take(all).size(), 2u);
 }
 
+/// A token without text, or with bytes that are no text, has its name; what the others add is the text.
+TEST(ChosenTokens, AreNamedWhereTheyHaveNoText) {
+  const auto bytes = load_bytes(byte_tokenizer_file, "test");
+  const Ids ids = bytes->encode("aé\xFFz"), others = bytes->encode("\x80\x81");
+  const std::vector<float> log_probs{-1, -2, -3};
+  ChosenTokens chosen(*bytes, 0);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Ids one{ids[i], others[0], others[1]};
+    chosen.see(std::span(ids).first(i), {one, log_probs});
+  }
+  std::vector<std::string> added;
+  for (const ChosenToken& token : chosen.all(std::numeric_limits<int64_t>::max())) {
+    added.push_back((token.added.is_name ? "name " : "") + token.added.text);
+    EXPECT_NE(token.likeliest[0].first.text, token.likeliest[1].first.text) << "no two tokens look the same";
+  }
+  const auto name = [&](size_t token) { return "name " + bytes->token_text(ids[token]); };
+  EXPECT_EQ(added, (std::vector<std::string>{"a", name(1), "é", name(3), "\uFFFDz"}));
+}
+
 TEST(TextStream, EndsBeforeAStopString) {
   const auto characters = load_characters("\nabc", "test");
   EXPECT_EQ(pieces(*characters, characters->encode("abcab"), {"ca"}), (TextPieces{"a", "b", "", "", "", ""}));
