@@ -3,6 +3,7 @@
 #include <sentencepiece_processor.h>
 #include <unicode/utf8.h>
 
+#include <algorithm>
 #include <type_traits>
 
 #include "base/error.h"
@@ -14,6 +15,13 @@ constexpr size_t cut_distance = 4096;  // bytes
 
 std::string_view without_word_mark(std::string_view piece) {
   return piece.starts_with(PieceProcessor::word_mark) ? piece.substr(PieceProcessor::word_mark.size()) : piece;
+}
+
+/// The normalized text of pieces, without the sign for the space before it.
+std::string text_of(const std::vector<TextPiece>& pieces) {
+  std::string text;
+  for (const TextPiece& piece : pieces) text += piece.text;
+  return std::string(without_word_mark(text));
 }
 
 /// The beginning of the character that has the byte at a position.
@@ -35,6 +43,10 @@ std::vector<Result> PieceProcessor::encode_as(std::string_view text) const {
   if (side_ != TextSide::exact) text = read = read_text(text, side_);
   std::vector<Result> result;
   if (text.size() < 2 * cut_distance) {
+    check(library_->Encode(text, &result));
+    return result;
+  }
+  if (next_cut(text, 0, longest_piece()) == text.size()) {
     check(library_->Encode(text, &result));
     return result;
   }
@@ -69,24 +81,26 @@ std::vector<TextPiece> PieceProcessor::locate(std::string_view text) const {
 }
 
 /// The pieces of a text. SentencePiece joins successive characters that are not in the vocabulary to one piece,
-/// in a time that grows with the square of their number. A long text is therefore cut within runs of them, and
-/// the two pieces at a cut become one.
+/// in a time that grows with the square of their number. A long text is therefore cut before some of them,
+/// which are no part of any longer piece, and two unknown pieces at a cut become one.
 std::vector<TextPiece> PieceProcessor::pieces_of(std::string_view text) const {
   std::vector<TextPiece> all;
+  const size_t near = text.size() < 2 * cut_distance ? 0 : longest_piece();
   size_t begin = 0;
   do {
-    const size_t end = next_cut(text, begin);
-    bool continues = begin > 0;
+    const size_t end = next_cut(text, begin, near);
+    bool is_first = begin > 0;  // behind a cut
     for (TextPiece& piece : encode_part(text.substr(begin, end - begin))) {
-      if (continues && piece.text == word_mark) continue;  // which stands before each text
+      if (is_first && piece.text == word_mark) continue;  // which stands before each text
       piece.token.begin += begin, piece.token.end += begin;
-      if (continues) {
-        all.back().text += without_word_mark(piece.text);
+      if (is_first) piece.text = without_word_mark(piece.text);
+      if (is_first && !all.empty() && all.back().token.id == library_->unk_id()) {
+        all.back().text += piece.text;
         all.back().token.end = piece.token.end;
       } else {
         all.push_back(std::move(piece));
       }
-      continues = false;
+      is_first = false;
     }
     begin = end;
   } while (begin < text.size());
@@ -102,32 +116,51 @@ std::vector<TextPiece> PieceProcessor::encode_part(std::string_view text) const 
   return pieces;
 }
 
-/// The next position after `begin` at which a text can be cut, or its end.
-size_t PieceProcessor::next_cut(std::string_view text, size_t begin) const {
-  constexpr size_t attempts = 32;  // bytes; not all positions within a character and its marks will do
-  for (size_t step = begin + cut_distance; step + cut_distance < text.size(); step += cut_distance)
-    for (size_t at = step; at < step + attempts; ++at)
-      if (at == character_start(text, at) && is_among_unknown(text, at)) return at;
+/// The number of bytes of the longest piece of the vocabulary.
+size_t PieceProcessor::longest_piece() const {
+  size_t longest = 32;  // the rules of normalization read a few characters
+  for (int id = 0; id < library_->GetPieceSize(); ++id)
+    longest = std::max(longest, library_->IdToPiece(id).size());
+  return std::min(longest, cut_distance / 2);
+}
+
+/// The next position, some way behind `begin`, at which a text can be cut, or its end. `near`: the longest
+/// piece.
+size_t PieceProcessor::next_cut(std::string_view text, size_t begin, size_t near) const {
+  const size_t step = 4 * near;
+  constexpr int enough = 8;  // known characters, which end a run, or attempts: marks must not be cut off
+  for (size_t place = begin + cut_distance; place + cut_distance < text.size(); place += step) {
+    int known = 0, attempts = 0;
+    for (size_t at = character_start(text, place), next; at < place + step; at = next) {
+      next = at;
+      U8_FWD_1(text.data(), next, text.size());
+      const std::string_view character = text.substr(at, next - at);
+      if (library_->PieceToId(character) != library_->unk_id()) {
+        if (++known == enough) break;
+      } else if (!encode_part(character).empty()) {  // and not dropped by normalization
+        if (is_before_unknown(text, at, near)) return at;
+        if (++attempts == enough) break;
+      }
+    }
+  }
   return text.size();
 }
 
-/// Whether all characters near a position are unknown, and are normalized alike on each side of it alone.
-bool PieceProcessor::is_among_unknown(std::string_view text, size_t at) const {
-  constexpr size_t near = 32;  // bytes; the rules of normalization read a few characters
-  const size_t begin = character_start(text, at - near), end = character_start(text, at + near);
-  const auto whole = only_unknown(text.substr(begin, end - begin));
-  if (!whole) return false;
-  const auto before = only_unknown(text.substr(begin, at - begin)),
-             after = only_unknown(text.substr(at, end - at));
-  return before && after && *before + *after == *whole;
-}
-
-/// The normalized text of a part that has unknown characters only.
-std::optional<std::string> PieceProcessor::only_unknown(std::string_view part) const {
-  std::vector<TextPiece> pieces = encode_part(part);
-  if (pieces.size() == 2 && pieces.front().text == word_mark) pieces.erase(pieces.begin());
-  if (pieces.size() != 1 || pieces.front().token.id != library_->unk_id()) return {};
-  return std::string(without_word_mark(pieces.front().text));
+/// Whether the character at a position is unknown, and no piece and no rule of normalization reaches across its
+/// beginning.
+bool PieceProcessor::is_before_unknown(std::string_view text, size_t at, size_t near) const {
+  const size_t begin = character_start(text, at - near),
+               end = character_start(text, std::min(at + near, text.size()));
+  const std::vector<TextPiece> whole = encode_part(text.substr(begin, end - begin));
+  const auto covering = std::ranges::find_if(whole, [&](const TextPiece& piece) {
+    return piece.token.begin <= at - begin && at - begin < piece.token.end;
+  });
+  if (covering == whole.end() || covering->token.id != library_->unk_id()) return false;
+  const std::vector<TextPiece> after = encode_part(text.substr(at, end - at));
+  const auto first =
+      std::ranges::find_if(after, [](const TextPiece& piece) { return piece.text != word_mark; });
+  if (first == after.end() || first->token.id != library_->unk_id()) return false;
+  return text_of(whole) == text_of(encode_part(text.substr(begin, at - begin))) + text_of(after);
 }
 
 }  // namespace sixfold

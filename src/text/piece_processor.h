@@ -1,6 +1,5 @@
 #pragma once
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,9 +49,9 @@ class PieceProcessor {
   std::vector<Result> encode_as(std::string_view text) const;
   std::vector<TextPiece> pieces_of(std::string_view text) const;
   std::vector<TextPiece> encode_part(std::string_view text) const;
-  size_t next_cut(std::string_view text, size_t begin) const;
-  bool is_among_unknown(std::string_view text, size_t at) const;
-  std::optional<std::string> only_unknown(std::string_view part) const;
+  size_t longest_piece() const;
+  size_t next_cut(std::string_view text, size_t begin, size_t near) const;
+  bool is_before_unknown(std::string_view text, size_t at, size_t near) const;
 
   TextSide side_;
   std::shared_ptr<const sentencepiece::SentencePieceProcessor> library_;

@@ -65,13 +65,14 @@ TEST_P(SentencePieceModels, LongRunsOfUnknownCharactersAreOneToken) {
   };
   EXPECT_TRUE(tokenizer->locate(repeated(" ", 10000)).empty());
   // Some are normalized to other characters, of which no rule may see a part alone.
-  for (const std::string one : {"ก", "日本", "u\u0323\u0301", "\u30AB\u3099", "🌷", "\uFF76\uFF9E"})
+  for (const std::string& one : std::vector<std::string>{"ก", "日本", "u\u0323\u0301", "\u30AB\u3099", "🌷",
+                                                         "\uFF76\uFF9E", "กข" + repeated("\x01", 100)})
     for (const std::string& before : {std::string(), std::string("A man "), repeated("red house ", 700)})
       for (const std::string& after : {std::string(), std::string(" sees."), repeated("horses", 1500)}) {
-        const std::string text = before + repeated(one, 9000) + after;
+        const std::string text = before + repeated(one, 4000) + after;
         const auto ids = tokenizer->encode(text);
         const auto few = tokenizer->encode(before + repeated(one, 3) + after);
-        EXPECT_EQ(tokenizer->decode(ids), tokenizer->decode(few)) << one;
+        EXPECT_TRUE(tokenizer->decode(ids) == tokenizer->decode(few)) << one;
         // Between two best segmentations of unigram models the rounding of the scores decides.
         EXPECT_TRUE(ids == few || GetParam() == PieceModel::unigram) << one;
         size_t end = 0;
@@ -81,7 +82,7 @@ TEST_P(SentencePieceModels, LongRunsOfUnknownCharactersAreOneToken) {
           EXPECT_EQ(end, token.begin);
           end = token.end;
         }
-        EXPECT_EQ(located, ids);
+        EXPECT_TRUE(located == ids) << one;
         EXPECT_EQ(end, text.size());
       }
 }
