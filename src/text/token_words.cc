@@ -53,25 +53,43 @@ std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int
   return words;
 }
 
-std::vector<int> parts_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
-                                 bool shows_unknown) {
+TokenWords parts_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens, bool shows_unknown,
+                           std::string_view shown) {
+  const std::vector<TextRange> parts = word_parts(shown);
+  if (parts == word_ranges(shown)) return {words_of_tokens(tokenizer, tokens, shows_unknown)};
   const std::string text = text_of(tokenizer, tokens, shows_unknown);
-  const std::vector<TextRange> parts = word_parts(text);
-  if (parts == word_ranges(text)) return words_of_tokens(tokenizer, tokens, shows_unknown);
   std::vector<size_t> ends = sizes_of_texts(tokenizer, tokens, shows_unknown, std::mem_fn(&std::string::size));
   // The texts of parts of a character may have more bytes than the character.
   for (size_t i = ends.size(); i-- > 1;) ends[i - 1] = std::min(ends[i - 1], ends[i]);
-  return ranges_at(ends, parts);
+  // Between the first and the last difference of the texts the ends are not known.
+  const auto first = static_cast<size_t>(std::ranges::mismatch(text, shown).in1 - text.begin());
+  const size_t most = std::min(text.size(), shown.size()) - first;
+  size_t same = 0;  // bytes at the ends of both
+  while (same < most && text[text.size() - 1 - same] == shown[shown.size() - 1 - same]) ++same;
+  std::vector<TextRange> places;
+  size_t before = 0;
+  for (const size_t end : ends) {
+    const size_t place = end <= first                ? end
+                         : end + same >= text.size() ? end + shown.size() - text.size()
+                                                     : shown.size() - same;
+    places.push_back({before, place});
+    before = place;
+  }
+  return words_of_places(places, parts);
 }
 
-std::vector<int> ranges_at(std::span<const size_t> ends, std::span<const TextRange> ranges) {
-  std::vector<int> indices;
-  size_t begun = 0;
-  for (const size_t end : ends) {
-    while (begun < ranges.size() && ranges[begun].begin < end) ++begun;
-    indices.push_back(static_cast<int>(begun) - 1);
+TokenWords words_of_places(std::span<const TextRange> tokens, std::span<const TextRange> ranges) {
+  TokenWords result;
+  size_t begun = 0;  // number of ranges that have begun
+  for (const TextRange& token : tokens) {
+    const size_t before = begun;
+    while (begun < ranges.size() && ranges[begun].begin < token.end) ++begun;
+    const int last = static_cast<int>(begun) - 1;
+    result.words.push_back(last);
+    for (size_t i = before; i + 1 < begun; ++i)
+      if (token.begin < ranges[i].end) result.shared.emplace_back(static_cast<int>(i), last);
   }
-  return indices;
+  return result;
 }
 
 }  // namespace sixfold

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "text/tokenizer.h"
@@ -13,13 +15,19 @@ namespace sixfold {
 std::vector<int> words_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
                                  bool shows_unknown = false);
 
-/// The same with the parts of words that `word_parts` finds in the decoded text. A token that is in several
-/// gets the last one.
-std::vector<int> parts_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
-                                 bool shows_unknown = false);
+/// The words that tokens are part of.
+struct TokenWords {
+  std::vector<int> words;  ///< for each token, the index of its word; of several words the last; -1: of none
+  /// The words of tokens that are part of several: each word but the last, with the last.
+  std::vector<std::pair<int, int>> shared = {};
+};
 
-/// For each end of a token, in ascending order, the index of the last range that begins before it; -1 if none
-/// does.
-std::vector<int> ranges_at(std::span<const size_t> ends, std::span<const TextRange> ranges);
+/// Assigns tokens to ranges of their text by their places in it. Both are in ascending order.
+TokenWords words_of_places(std::span<const TextRange> tokens, std::span<const TextRange> ranges);
+
+/// The parts of words (`word_parts`) of a text that tokens are part of. `shown`: the text, which is that of the
+/// tokens, except that unknown tokens may be replaced in it.
+TokenWords parts_of_tokens(const Tokenizer& tokenizer, std::span<const int32_t> tokens, bool shows_unknown,
+                           std::string_view shown);
 
 }  // namespace sixfold

@@ -30,9 +30,8 @@ void for_each_word(std::string_view text, Function function) {
 /// Whether a character belongs to a script that puts no spaces between words.
 bool is_without_spaces(UChar32 c) {
   if (c < 0x0E00) return false;
-  UErrorCode status = U_ZERO_ERROR;
-  const UScriptCode script = uscript_getScript(c, &status);
-  return script == USCRIPT_HAN || script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA ||
+  return uscript_hasScript(c, USCRIPT_HAN) || uscript_hasScript(c, USCRIPT_KATAKANA) ||
+         uscript_hasScript(c, USCRIPT_HIRAGANA) ||
          u_getIntPropertyValue(c, UCHAR_LINE_BREAK) == U_LB_COMPLEX_CONTEXT;
 }
 
@@ -102,6 +101,19 @@ bool begins_within_word(std::string_view text) {
 bool ends_within_word(std::string_view text) {
   const UChar32 c = character_before(text, text.size());
   return c >= 0 && is_within_words(static_cast<char32_t>(c));
+}
+
+std::vector<TextRange> words_of_letters(std::string_view text) {
+  std::vector<TextRange> words;
+  for (size_t i = 0; i < text.size();) {
+    const size_t begin = i;
+    UChar32 c;
+    U8_NEXT(text.data(), i, text.size(), c);
+    if (c < 0 || !is_within_words(static_cast<char32_t>(c))) continue;
+    if (words.empty() || words.back().end != begin) words.push_back({begin, begin});
+    words.back().end = i;
+  }
+  return words;
 }
 
 std::vector<size_t> places_of_word(std::string_view text, std::string_view word) {

@@ -25,6 +25,9 @@ SIXFOLD_API std::vector<TextRange> word_parts(std::string_view text);
 /// `word_ranges(text).size()`
 size_t count_words(std::string_view text);
 
+/// The runs of word characters (`is_within_words`) of a text, in order.
+std::vector<TextRange> words_of_letters(std::string_view text);
+
 /// The positions at which `word` is a whole word of a text, with no other word character (`is_within_words`)
 /// beside it; none if the text also has it as a part of another word. Takes O(n) time for a short word.
 std::vector<size_t> places_of_word(std::string_view text, std::string_view word);

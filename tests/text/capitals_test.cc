@@ -20,11 +20,11 @@ TEST(Capitals, FollowTheRulesOfTheLanguage) {
 }
 
 TEST(Capitals, AreRecognized) {
-  for (const std::string text :
-       {"A MAN.", "OK", "3 ÜBER-ROTE ΔΣ", "ДА!", "AB \xFF", "日本 TV", "1º PISO", "3ª FASE"})
+  for (const std::string text : {"A MAN.", "OK", "3 ÜBER-ROTE ΔΣ", "ДА!", "AB \xFF", "1º PISO", "3ª FASE"})
     EXPECT_TRUE(is_in_capitals(text)) << text;
-  for (const std::string text : {"A man.", "A", "A 5", "", "日本", "...", "iPHONE", "STRAßE", "ǅAB", "Я"})
-    EXPECT_EQ(is_in_capitals(text), text == "ǅAB") << text;
+  for (const std::string text :
+       {"A man.", "A", "A 5", "", "日本", "...", "iPHONE", "STRAßE", "Я", "我在IBM工作。", "日本 TV"})
+    EXPECT_FALSE(is_in_capitals(text)) << text;
 }
 
 TEST(Capitals, SmallLettersBeginSentencesWithACapital) {
@@ -36,12 +36,17 @@ TEST(Capitals, SmallLettersBeginSentencesWithACapital) {
 
 TEST(Capitals, LeaveAWordAsItIs) {
   const LetterCase rules{.language = "tr", .kept = "Frisbee"};
-  EXPECT_TRUE(is_in_capitals("Frisbee DOGS", rules));
-  EXPECT_FALSE(is_in_capitals("Frisbee", rules));
-  EXPECT_FALSE(is_in_capitals("Frisbees DOGS", rules));
   EXPECT_EQ(in_small_letters("A Frisbee, IN Frisbee. BIG", rules), "A Frisbee, ın Frisbee. Bıg");
   EXPECT_EQ(in_capitals("ein Frisbee-in", rules), "EİN Frisbee-İN");
+  EXPECT_EQ(in_capitals("Frisbees xFrisbee", rules), "FRİSBEES XFRİSBEE") << "whole words alone";
   EXPECT_EQ(in_capitals("\uE000 Frisbee", rules), "\uE000 FRİSBEE");
+}
+
+TEST(Capitals, TheOnlyWordWithSmallLettersIsFound) {
+  EXPECT_EQ(only_word_with_small_letters("TWO Frisbee, (Frisbee) DOGS"), "Frisbee");
+  EXPECT_EQ(only_word_with_small_letters("Xx12 DOGS"), "Xx12");
+  for (const std::string text : {"TWO DOGS", "A Frisbee b", "two DOGS run", "Frisbee", "A Frisbee", ""})
+    EXPECT_EQ(only_word_with_small_letters(text), "") << text;
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ TEST(WordParts, DivideScriptsWithoutSpaces) {
   EXPECT_EQ(parts_of("我喜欢 苹果。"), (Parts{"我", "喜欢", "苹果", "。"}));
   EXPECT_EQ(parts_of("ฉันรักแมว"), (Parts{"ฉัน", "รัก", "แมว"}));
   EXPECT_EQ(parts_of("それはiPhone-15です"), (Parts{"それ", "は", "iPhone-15", "です"}));
+  EXPECT_EQ(parts_of("メンバー5人"), (Parts{"メンバー", "5", "人"}));
   EXPECT_EQ(parts_of(""), Parts{});
 }
 
@@ -42,6 +43,11 @@ TEST(WordParts, AreTheWordsOfOtherScripts) {
   for (const std::string text : {"It's well-known, (isn't it)? 3,5% x@y.de", "Zoë\u3000\U0001F600ok",
                                  "나는 학생입니다.", "это что-то", "\xFF\xC3 \xE3\x80", " "})
     EXPECT_EQ(word_parts(text), word_ranges(text)) << text;
+}
+
+TEST(Words, OfLettersAreRunsOfThem) {
+  EXPECT_EQ(words_of_letters(" ab, c-3.\xFF"), (std::vector<TextRange>{{1, 3}, {5, 6}, {7, 8}}));
+  EXPECT_TRUE(words_of_letters("... ").empty());
 }
 
 TEST(WordParts, OfAnIllFormedTextCoverIt) {

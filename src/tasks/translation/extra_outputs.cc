@@ -96,74 +96,69 @@ WordLinks align(const std::vector<float>& weights, int heads, const std::vector<
   return alignment;
 }
 
-/// For each part of a word, the part that the token over it belongs to: itself, or the next one that a token
-/// belongs to.
-std::vector<int> parts_with_tokens(const std::vector<int>& parts_of_tokens) {
-  std::vector<int> with;
-  for (const int part : parts_of_tokens)
-    if (part >= static_cast<int>(with.size())) with.resize(static_cast<size_t>(part) + 1, part);
-  return with;
-}
-
-/// Adds pairs for the parts of words that share their token with a later part, which alone is in the alignment:
-/// at most one pair for each.
-void add_parts_within_tokens(const std::vector<int>& source_parts, const std::vector<int>& target_parts,
-                             WordLinks& alignment) {
+/// Adds pairs for the words that share a token with a later word, which alone is in the alignment: one for
+/// each.
+void add_shared(const TokenWords& source, const TokenWords& target, WordLinks& alignment) {
   std::map<int, int> sources, targets;  // the first pairs, from either side
-  for (const auto& [source, target] : alignment) {
-    sources.emplace(target, source);
-    targets.emplace(source, target);
+  for (const auto& [from, to] : alignment) {
+    sources.emplace(to, from);
+    targets.emplace(from, to);
   }
-  const auto add = [&](const std::vector<int>& parts, const std::map<int, int>& others, auto link) {
-    const std::vector<int> with = parts_with_tokens(parts);
-    for (size_t part = 0; part < with.size(); ++part)
-      if (const auto other = others.find(with[part]);
-          with[part] != static_cast<int>(part) && other != others.end())
-        alignment.push_back(link(static_cast<int>(part), other->second));
-  };
-  add(source_parts, targets, [](int part, int other) { return std::pair(part, other); });
-  add(target_parts, sources, [](int part, int other) { return std::pair(other, part); });
+  for (const auto& [word, last] : source.shared)
+    if (const auto found = targets.find(last); found != targets.end())
+      alignment.emplace_back(word, found->second);
+  for (const auto& [word, last] : target.shared)
+    if (const auto found = sources.find(last); found != sources.end())
+      alignment.emplace_back(found->second, word);
 }
 
-/// The index of the word of the text, or of its part, that each token belongs to. Nothing if the text is
-/// already segmented into subwords, or if `tokens` are not the beginning of its tokens.
-std::optional<std::vector<int>> words_in_text(const Tokenizer& tokenizer, const std::string& text,
-                                              std::span<const int32_t> tokens, bool parts) {
+/// The words of the text, or their parts, that tokens are part of. Nothing if the text is already segmented
+/// into subwords, or if `tokens` are not the beginning of its tokens.
+std::optional<TokenWords> words_in_text(const Tokenizer& tokenizer, const std::string& text,
+                                        std::span<const int32_t> tokens, bool parts) {
   if (tokenizer.join(text) != text) return {};
   const std::vector<LocatedToken> located = tokenizer.locate(text);
   if (located.size() < tokens.size()) return {};
-  std::vector<size_t> ends;
+  std::vector<TextRange> places;
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (located[i].id != tokens[i]) return {};
-    ends.push_back(located[i].end);
+    places.push_back({located[i].begin, located[i].end});
   }
-  return ranges_at(ends, parts ? word_parts(text) : word_ranges(text));
+  const std::vector<TextRange> words = word_ranges(text), ranges = parts ? word_parts(text) : words;
+  TokenWords found = words_of_places(places, ranges);
+  if (ranges == words) found.shared.clear();
+  return found;
 }
 
-/// The index of the word of each token of the encoder input; -1 for tokens around the text.
-std::vector<int> words_of_source(const ModelRuntime& runtime, const ScoredPair& pair, const PairContext& common,
-                                 bool parts) {
-  if (pair.source.empty()) return {-1};
+/// The words of the tokens of the encoder input; -1 for tokens around the text.
+TokenWords words_of_source(const ModelRuntime& runtime, const ScoredPair& pair, const PairContext& common,
+                           bool parts) {
+  if (pair.source.empty()) return {{-1}};
   const size_t end = pair.source.size() - common.suffix, begin = std::min(common.prefix, end);
-  std::vector<int> words(begin, -1);
   const auto tokens = pair.source.subspan(begin, end - begin);
-  const auto in_text =
-      words_in_text(runtime.source(), replace_invalid_utf8(std::string(pair.text)), tokens, parts);
-  const std::vector<int> of_tokens = in_text ? *in_text
-                                     : parts ? parts_of_tokens(runtime.source(), tokens)
-                                             : words_of_tokens(runtime.source(), tokens);
-  words.insert(words.end(), of_tokens.begin(), of_tokens.end());
-  words.resize(pair.source.size(), -1);
-  return words;
+  const std::string text = replace_invalid_utf8(std::string(pair.text));
+  TokenWords found;
+  if (auto in_text = words_in_text(runtime.source(), text, tokens, parts))
+    found = *std::move(in_text);
+  else if (parts)
+    found = parts_of_tokens(runtime.source(), tokens, /*shows_unknown=*/false, runtime.source().decode(tokens));
+  else
+    found.words = words_of_tokens(runtime.source(), tokens);
+  found.words.insert(found.words.begin(), begin, -1);
+  found.words.resize(pair.source.size(), -1);
+  return found;
 }
 
-/// The index of the word of each token of the expected output; -1 for the end token.
-std::vector<int> words_of_output(const ModelRuntime& runtime, const ScoredPair& pair, const PairContext& common,
-                                 bool parts) {
-  std::vector<int> words =
-      (parts ? parts_of_tokens : words_of_tokens)(runtime.target(), pair.output.ids, common.shows_unknown);
-  words.resize(output_of(pair, runtime.config().eos).size(), -1);
-  return words;
+/// The words of the tokens of the expected output, whose text is `shown`; -1 for the end token.
+TokenWords words_of_output(const ModelRuntime& runtime, const ScoredPair& pair, const PairContext& common,
+                           bool parts, std::string_view shown) {
+  TokenWords found;
+  if (parts)
+    found = parts_of_tokens(runtime.target(), pair.output.ids, common.shows_unknown, shown);
+  else
+    found.words = words_of_tokens(runtime.target(), pair.output.ids, common.shows_unknown);
+  found.words.resize(output_of(pair, runtime.config().eos).size(), -1);
+  return found;
 }
 
 int layer_of(const ModelRuntime& runtime, std::optional<int> layer) {
@@ -177,11 +172,11 @@ void add_attention(const ModelRuntime& runtime, const DecodeWorkspace& decoding,
   const int heads = runtime.config().of_decoder().heads;
   auto weights = cross_attention(runtime, decoding, pairs, extra.layer);
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const std::vector<int> source_words = words_of_source(runtime, pairs[i], common, extra.word_parts),
-                           target_words = words_of_output(runtime, pairs[i], common, extra.word_parts);
+    TokenWords source = words_of_source(runtime, pairs[i], common, extra.word_parts),
+               target = words_of_output(runtime, pairs[i], common, extra.word_parts, translations[i].text);
     if (extra.alignment && !pairs[i].source.empty())
-      translations[i].alignment = align(weights[i], heads, source_words, target_words);
-    if (extra.word_parts) add_parts_within_tokens(source_words, target_words, translations[i].alignment);
+      translations[i].alignment = align(weights[i], heads, source.words, target.words);
+    if (extra.word_parts) add_shared(source, target, translations[i].alignment);
     if (extra.attention) {
       SentenceAttention& attention = translations[i].attention.emplace();
       attention.layer = layer_of(runtime, extra.layer);
@@ -189,8 +184,8 @@ void add_attention(const ModelRuntime& runtime, const DecodeWorkspace& decoding,
       attention.weights = std::move(weights[i]);
       attention.source = token_texts(runtime.source(), source_of(pairs[i], eos));
       attention.target = token_texts(runtime.target(), output_of(pairs[i], eos));
-      attention.source_words = source_words;
-      attention.target_words = target_words;
+      attention.source_words = std::move(source.words);
+      attention.target_words = std::move(target.words);
     }
   }
 }

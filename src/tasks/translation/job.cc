@@ -222,8 +222,8 @@ TranslationJob::SearchInput TranslationJob::encode(TranslatedLine& line) {
   SearchInput input{
       .ids = {}, .text = line.source, .constraints = constraints_of(line.source), .record = nullptr};
   if (auto small = line_case_.source_in_small_letters(line.source)) {
-    input.text = *std::move(small);
-    input.capitals = true;
+    input.text = std::move(small->text);
+    input.capitals = std::move(small->target);
   }
   if (options_.keep_symbols && !has_letter_or_digit(encoder_.text_of(line.source)) &&
       !input.constraints.asks_for_text())
@@ -369,7 +369,7 @@ std::vector<Translation> TranslationJob::translations(const Search& search, cons
     add_extra_outputs(model_, workspace, pairs, options_.details, common, translations);
   }
   if (input.capitals)
-    for (Translation& one : translations) one.text = line_case_.target_in_capitals(one.text);
+    for (Translation& one : translations) one.text = in_capitals(one.text, *input.capitals);
   return translations;
 }
 

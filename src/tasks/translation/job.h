@@ -44,9 +44,9 @@ class TranslationJob final : public RequestGroup {
   };
   /// The input of the search for a line.
   struct SearchInput {
-    std::vector<int32_t> ids;  // of the source
-    std::string text;          // of the source
-    bool capitals = false;     // whether the translation is written in capitals
+    std::vector<int32_t> ids;                 // of the source
+    std::string text;                         // of the source
+    std::optional<LetterCase> capitals = {};  // how the translation is written in capitals, if it is
     EncodedConstraints constraints;
     std::shared_ptr<SearchRecord> record;  // null: the steps are not recorded
   };

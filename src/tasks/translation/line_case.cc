@@ -1,38 +1,42 @@
 #include "tasks/translation/line_case.h"
 
+#include <tuple>
+
 #include "tasks/translation/settings.h"
-#include "text/capitals.h"
 #include "text/utf8.h"
 
 namespace sixfold {
 
 LineCase::LineCase(const ModelConfig& config, const Tokenizer& sources, const TranslateOptions& options)
-    : is_on_(options.capitals),
-      source_(options.source_case),
-      target_(options.target_case),
-      tokenizer_(sources) {
+    : is_on_(options.capitals), kept_word_(options.kept_word), tokenizer_(sources) {
   if (!is_on_) return;
-  const auto [source, target] = languages_between(settings_of<TranslationSettings>(config),
-                                                  options.source_language, options.target_language);
-  if (source_.language.empty()) source_.language = source;
-  if (target_.language.empty()) target_.language = target;
+  std::tie(source_, target_) = languages_between(settings_of<TranslationSettings>(config),
+                                                 options.source_language, options.target_language);
+  if (!options.case_languages.first.empty()) source_ = options.case_languages.first;
+  if (!options.case_languages.second.empty()) target_ = options.case_languages.second;
 }
 
-std::optional<std::string> LineCase::source_in_small_letters(const std::string& line) {
+std::optional<LineCase::SmallLine> LineCase::source_in_small_letters(const std::string& line) {
   if (!is_on_) return {};
-  size_t text = 0;  // where it begins
+  LanguageTokens::Parts parts{{}, line};
   if (trim_spaces(line).starts_with(">>")) {
     if (!tokens_) tokens_.emplace(tokenizer_);
-    text = line.size() - tokens_->split(line).text.size();
+    parts = tokens_->split(line);
   }
-  if (!is_in_capitals(line.substr(text), source_)) return {};
-  return line.substr(0, text) + in_small_letters(line.substr(text), source_);
+  const std::string text(parts.text);
+  LetterCase source{.language = source_}, target{.language = target_};
+  if (target_.empty() && parts.token.size() > 4)
+    target.language = parts.token.substr(2, parts.token.size() - 4);  // of ">>tr<<"
+  if (!is_in_capitals(text)) {
+    const std::string word = kept_word_ ? only_word_with_small_letters(text) : "";
+    if (word.empty() || word != kept_word_()) return {};
+    source.kept = target.kept = word;
+  }
+  return SmallLine{line.substr(0, line.size() - text.size()) + in_small_letters(text, source), target};
 }
 
 std::string LineCase::target_in_small_letters(const std::string& text) const {
-  return is_in_capitals(text, target_) ? in_small_letters(text, target_) : text;
+  return is_in_capitals(text) ? in_small_letters(text, {.language = target_}) : text;
 }
-
-std::string LineCase::target_in_capitals(const std::string& text) const { return in_capitals(text, target_); }
 
 }  // namespace sixfold

@@ -10,15 +10,15 @@ TextTranslator text_translator(const Translator& translator, TranslateOptions op
   options.n_best = 1;
   options.details = {.alignment = true, .word_parts = true, .layer = options.details.layer};
   options.line_name = "text";
-  TextTranslator translate = [&translator, options](const std::vector<std::string>& texts) mutable {
-    if (options.capitals) options.source_case.kept = options.target_case.kept = translator.placeholder(options);
+  options.kept_word = [&translator, options] { return translator.placeholder(options); };
+  TextTranslator translate = [&translator, options](const std::vector<std::string>& texts) {
     std::vector<TranslatedText> best;
     translator.translate(texts, options, [&](const TranslatedLine& line) {
       best.push_back({line.translations.front().text, line.translations.front().alignment});
     });
     return best;
   };
-  translate.placeholder = [&translator, options] { return translator.placeholder(options); };
+  translate.placeholder = options.kept_word;
   std::tie(translate.source_language, translate.target_language) = languages_between(
       settings_of<TranslationSettings>(translator.config()), options.source_language, options.target_language);
   return translate;

@@ -13,7 +13,6 @@
 #include "search/hypothesis.h"
 #include "search/search_observer.h"
 #include "tasks/translation/faults.h"
-#include "text/capitals.h"
 
 namespace sixfold {
 
@@ -136,9 +135,12 @@ struct TranslateOptions {
   /// line. Everything but the text of the translation is that of the small letters: tokens, constraints and
   /// scores.
   bool capitals = false;
-  /// How letters become small and capital in sources and in translations. Languages that are empty: those of
+  /// The languages of sources and translations by whose rules letters become small and capital; empty: those of
   /// this call or of the model.
-  LetterCase source_case = {}, target_case = {};
+  std::pair<std::string, std::string> case_languages = {};
+  /// Returns a word that a line in capitals may have and that stays as it is: the placeholder of documents.
+  /// Called for a line that has only one word with small letters. Empty: no word.
+  std::function<std::string()> kept_word = {};
   int n_best = 1;  ///< number of translations of each line, at most `beam_size` if that is set
   /// Draw translations by sampling instead of searching for the best. They depend on the source, the options
   /// and the seed only, and not on other lines, batches or threads.

@@ -263,7 +263,7 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   std::vector<Hypothesis> outputs;
   for (size_t i = 0; i < sources.size(); ++i) {
     const auto small = line_case.source_in_small_letters(sources[i]);
-    texts.push_back(small.value_or(sources[i]));
+    texts.push_back(small ? small->text : sources[i]);
     const EncodedLine& source = encoded.emplace_back(encoder.encode(texts[i], options.max_source_length));
     const std::string target = small ? line_case.target_in_small_letters(targets[i]) : targets[i];
     const Hypothesis& output =
@@ -307,13 +307,16 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
 SentenceAttention Translator::attention(const std::string& source, std::optional<std::string> target, int layer,
                                         AttentionKind kind, const TranslateOptions& options) const {
   if (kind != AttentionKind::cross) {
-    const bool encoder = kind == AttentionKind::encoder;
-    const std::string output = encoder ? "" : target ? *target : translate(std::vector{source}, options)[0];
     LineCase line_case(config(), model().source(), options);
     const auto small = line_case.source_in_small_letters(source);
-    return self_attention(model(), small.value_or(source),
-                          small ? line_case.target_in_small_letters(output) : output, layer, kind,
-                          state_->encoder(model(), options));
+    const std::string text = small ? small->text : source;
+    TranslateOptions plain = options;
+    plain.capitals = false;
+    std::string output = kind == AttentionKind::encoder ? ""
+                         : target                       ? *target
+                                                        : translate(std::vector{text}, plain)[0];
+    if (small && target) output = line_case.target_in_small_letters(output);
+    return self_attention(model(), text, output, layer, kind, state_->encoder(model(), options));
   }
   TranslateOptions with_attention = options;
   with_attention.details = {.attention = true, .layer = layer};

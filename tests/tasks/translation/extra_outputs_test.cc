@@ -263,8 +263,8 @@ TEST(PartsOfPieces, FollowTheTextThatThePiecesMake) {
       for (int i = 0; i < 40; ++i)
         ids.push_back(1 +
                       static_cast<int32_t>(random.below(static_cast<uint32_t>(tokenizer->vocab_size() - 1))));
-      const std::vector<int> found = parts_of_tokens(*tokenizer, ids);
       const std::string whole = tokenizer->decode(ids);
+      const std::vector<int> found = parts_of_tokens(*tokenizer, ids, /*shows_unknown=*/false, whole).words;
       const std::vector<TextRange> parts = word_parts(whole);
       for (size_t i = 0; i < ids.size(); ++i) {
         const std::string before = tokenizer->decode(std::span(ids).first(i + 1));
@@ -277,6 +277,32 @@ TEST(PartsOfPieces, FollowTheTextThatThePiecesMake) {
     }
     EXPECT_GT(compared, 300);
   }
+}
+
+TEST(PartsOfPieces, ShareTheirTokens) {
+  // In "東京都 of" the first token is in two parts; the last word has no token.
+  const std::vector<TextRange> ranges{{0, 6}, {6, 9}, {10, 12}, {13, 16}}, tokens{{0, 9}, {9, 12}};
+  const TokenWords found = words_of_places(tokens, ranges);
+  EXPECT_EQ(found.words, (std::vector<int>{1, 2}));
+  EXPECT_EQ(found.shared, (std::vector<std::pair<int, int>>{{0, 1}}));
+  // The second word was dropped by normalization.
+  const TokenWords dropped = words_of_places(std::vector<TextRange>{{0, 6}, {9, 12}}, ranges);
+  EXPECT_EQ(dropped.words, (std::vector<int>{0, 2}));
+  EXPECT_TRUE(dropped.shared.empty());
+}
+
+/// A word in place of an unknown token may have other parts.
+TEST(PartsOfPieces, AreThoseOfTheTextThatIsShown) {
+  const auto tokenizer = load_whitespace("<unk>\n<s>\n</s>\n彼@@\nは@@\n行く\n", "test");
+  const std::vector<int32_t> ids{3, 4, 0, 4, 5};
+  const std::string shown = "彼は東京都は行く";
+  std::vector<std::string> words;
+  for (const int part : parts_of_tokens(*tokenizer, ids, true, shown).words) {
+    const TextRange range = word_parts(shown).at(static_cast<size_t>(part));
+    words.push_back(shown.substr(range.begin, range.end - range.begin));
+  }
+  EXPECT_EQ(words.front(), "彼");
+  EXPECT_EQ(words.back(), "行く");
 }
 
 /// White space may be a character of several bytes.

@@ -109,8 +109,7 @@ TranslateOptions translator_options(const ServedPair& pair, const TextOptions& o
   if (options.kind != TextKind::plain) result.details = {.alignment = true, .word_parts = true};
   if (!result.details.layer) result.details.layer = pair.model->alignment_layer;
   result.warn_of_cuts = false;
-  result.source_case.language = pair.source;
-  result.target_case.language = pair.target;
+  result.case_languages = {pair.source, pair.target};
   if (options.constraints.empty() && !options.glossary) return result;
   result.constraints = [&options](size_t, const std::string& source) {
     OutputConstraints constraints = options.constraints;
@@ -131,12 +130,12 @@ std::vector<TextResult> translate_documents(const ServedPair& pair, std::span<co
   TranslateOptions translate_options = translator_options(pair, options, keep_symbols);
   translate_options.line_name = "text";
   if (splits_sentences(options.breaks)) translate_options.split_sentences = pair.splitting_language();
-  const auto placeholder = [&] { return pair.model->predictor().placeholder(translate_options); };
-  if (translate_options.capitals)
-    translate_options.source_case.kept = translate_options.target_case.kept = placeholder();
+  translate_options.kept_word = [&pair, options = translate_options] {
+    return pair.model->predictor().placeholder(options);
+  };
   TextTranslator collect = collector(texts);
   const auto set_context = [&](TextTranslator& translate) {
-    translate.placeholder = placeholder;
+    translate.placeholder = translate_options.kept_word;
     translate.source_language = pair.source;
     translate.target_language = pair.target;
   };

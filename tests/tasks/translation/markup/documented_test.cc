@@ -46,5 +46,28 @@ TEST(Documented, ExamplesAreWhatIsWritten) {
   EXPECT_EQ(translate_xliff(begin + xliff[0] + end, german()), begin + xliff[1] + end);
 }
 
+TEST(Documented, InlineTagsGoWhereIsWritten) {
+  const std::string page = read_file(SIXFOLD_SOURCE_DIR "/docs/markup.md");
+  struct Example {
+    std::string source, text, written;
+    std::vector<std::pair<int, int>> alignment;
+  };
+  for (const Example& one : {Example{"The <b>old dog</b> sees <a href=\"x\">a cat</a>.",
+                                     "Eine Katze sieht der alte Hund.",
+                                     "Eine <a href=\"x\">Katze</a> sieht der <b>alte Hund</b> dort.",
+                                     {{5, 1}, {3, 2}, {0, 3}, {1, 4}, {2, 5}, {6, 6}}},
+                             Example{"I live in <b>Tokyo</b>.",
+                                     "私は東京に住んでいます。",
+                                     "私は<b>東京</b>に住んでいます。",
+                                     {{0, 0}, {3, 2}, {1, 4}}}}) {
+    EXPECT_NE(page.find("    " + one.source + "\n    " + one.written + "\n"), page.npos);
+    EXPECT_EQ(translate_html(one.source,
+                             [&](const std::vector<std::string>& texts) {
+                               return std::vector<TranslatedText>(texts.size(), {one.text, one.alignment});
+                             }),
+              one.written);
+  }
+}
+
 }  // namespace
 }  // namespace sixfold
