@@ -52,8 +52,8 @@ TEST(Documented, InlineTagsGoWhereIsWritten) {
     std::string source, text, written;
     std::vector<std::pair<int, int>> alignment;
   };
-  for (const Example& one : {Example{"The <b>old dog</b> sees <a href=\"x\">a cat</a>.",
-                                     "Eine Katze sieht der alte Hund.",
+  for (const Example& one : {Example{"The <b>old dog</b> sees <a href=\"x\">a cat</a> there.",
+                                     "Eine Katze sieht der alte Hund dort.",
                                      "Eine <a href=\"x\">Katze</a> sieht der <b>alte Hund</b> dort.",
                                      {{5, 1}, {3, 2}, {0, 3}, {1, 4}, {2, 5}, {6, 6}}},
                              Example{"I live in <b>Tokyo</b>.",
