@@ -18,9 +18,9 @@ std::string_view without_word_mark(std::string_view piece) {
 }
 
 /// The normalized text of pieces, without the sign for the space before it.
-std::string text_of(const std::vector<TextPiece>& pieces) {
+std::string text_of(const std::vector<LocatedPiece>& pieces) {
   std::string text;
-  for (const TextPiece& piece : pieces) text += piece.text;
+  for (const LocatedPiece& piece : pieces) text += piece.text;
   return std::string(without_word_mark(text));
 }
 
@@ -50,7 +50,7 @@ std::vector<Result> PieceProcessor::encode_as(std::string_view text) const {
     check(library_->Encode(text, &result));
     return result;
   }
-  for (TextPiece& piece : pieces_of(text))
+  for (LocatedPiece& piece : pieces_of(text))
     if constexpr (std::is_same_v<Result, std::string>)
       result.push_back(std::move(piece.text));
     else
@@ -63,16 +63,16 @@ std::vector<std::string> PieceProcessor::split(std::string_view text) const {
   return encode_as<std::string>(text);
 }
 
-std::vector<TextPiece> PieceProcessor::locate(std::string_view text) const {
+std::vector<LocatedPiece> PieceProcessor::locate(std::string_view text) const {
   const NormalizedText read = locate_text(text, side_);
   const size_t end_of_text = read.origins.empty() ? 0 : read.origins.back().end;
-  std::vector<TextPiece> pieces = pieces_of(read.text);
+  std::vector<LocatedPiece> pieces = pieces_of(read.text);
   for (size_t i = pieces.size(); i-- > 1;) {
     LocatedToken &before = pieces[i - 1].token, &token = pieces[i].token;
     if (before.begin == before.end && library_->IsByte(before.id) && library_->IsByte(token.id))
       before.begin = token.begin, before.end = token.end;
   }
-  for (TextPiece& piece : pieces) {
+  for (LocatedPiece& piece : pieces) {
     const size_t begin = piece.token.begin, end = piece.token.end;
     piece.token.begin = begin < read.origins.size() ? read.origins[begin].begin : end_of_text;
     piece.token.end = end > begin ? read.origins[end - 1].end : piece.token.begin;
@@ -83,14 +83,14 @@ std::vector<TextPiece> PieceProcessor::locate(std::string_view text) const {
 /// The pieces of a text. SentencePiece joins successive characters that are not in the vocabulary to one piece,
 /// in a time that grows with the square of their number. A long text is therefore cut before some of them,
 /// which are no part of any longer piece, and two unknown pieces at a cut become one.
-std::vector<TextPiece> PieceProcessor::pieces_of(std::string_view text) const {
-  std::vector<TextPiece> all;
+std::vector<LocatedPiece> PieceProcessor::pieces_of(std::string_view text) const {
+  std::vector<LocatedPiece> all;
   const size_t near = text.size() < 2 * cut_distance ? 0 : longest_piece();
   size_t begin = 0;
   do {
     const size_t end = next_cut(text, begin, near);
     bool is_first = begin > 0;  // behind a cut
-    for (TextPiece& piece : encode_part(text.substr(begin, end - begin))) {
+    for (LocatedPiece& piece : encode_part(text.substr(begin, end - begin))) {
       if (is_first && piece.text == word_mark) continue;  // which stands before each text
       piece.token.begin += begin, piece.token.end += begin;
       if (is_first) piece.text = without_word_mark(piece.text);
@@ -107,10 +107,10 @@ std::vector<TextPiece> PieceProcessor::pieces_of(std::string_view text) const {
   return all;
 }
 
-std::vector<TextPiece> PieceProcessor::encode_part(std::string_view text) const {
+std::vector<LocatedPiece> PieceProcessor::encode_part(std::string_view text) const {
   sentencepiece::ImmutableSentencePieceText located;
   check(library_->Encode(text, located.mutable_proto()));
-  std::vector<TextPiece> pieces;
+  std::vector<LocatedPiece> pieces;
   for (const auto& piece : located.pieces())
     pieces.push_back({piece.piece(), {static_cast<int32_t>(piece.id()), piece.begin(), piece.end()}});
   return pieces;
@@ -151,14 +151,14 @@ size_t PieceProcessor::next_cut(std::string_view text, size_t begin, size_t near
 bool PieceProcessor::is_before_unknown(std::string_view text, size_t at, size_t near) const {
   const size_t begin = character_start(text, at - near),
                end = character_start(text, std::min(at + near, text.size()));
-  const std::vector<TextPiece> whole = encode_part(text.substr(begin, end - begin));
-  const auto covering = std::ranges::find_if(whole, [&](const TextPiece& piece) {
+  const std::vector<LocatedPiece> whole = encode_part(text.substr(begin, end - begin));
+  const auto covering = std::ranges::find_if(whole, [&](const LocatedPiece& piece) {
     return piece.token.begin <= at - begin && at - begin < piece.token.end;
   });
   if (covering == whole.end() || covering->token.id != library_->unk_id()) return false;
-  const std::vector<TextPiece> after = encode_part(text.substr(at, end - at));
+  const std::vector<LocatedPiece> after = encode_part(text.substr(at, end - at));
   const auto first =
-      std::ranges::find_if(after, [](const TextPiece& piece) { return piece.text != word_mark; });
+      std::ranges::find_if(after, [](const LocatedPiece& piece) { return piece.text != word_mark; });
   if (first == after.end() || first->token.id != library_->unk_id()) return false;
   return text_of(whole) == text_of(encode_part(text.substr(begin, at - begin))) + text_of(after);
 }

@@ -17,7 +17,7 @@ class Status;
 namespace sixfold {
 
 /// A piece of a text, and the bytes [begin, end) that it stands for.
-struct TextPiece {
+struct LocatedPiece {
   std::string text;
   LocatedToken token;
 };
@@ -39,7 +39,7 @@ class PieceProcessor {
 
   /// The pieces of well-formed text. If a character is not in the vocabulary, each of its byte tokens gets the
   /// range of the whole character; SentencePiece assigns this range to the last one only.
-  std::vector<TextPiece> locate(std::string_view text) const;
+  std::vector<LocatedPiece> locate(std::string_view text) const;
 
   /// Throws an input error unless SentencePiece has done what it was asked to.
   static void check(const sentencepiece::util::Status& status);
@@ -47,8 +47,8 @@ class PieceProcessor {
  private:
   template <class Result>
   std::vector<Result> encode_as(std::string_view text) const;
-  std::vector<TextPiece> pieces_of(std::string_view text) const;
-  std::vector<TextPiece> encode_part(std::string_view text) const;
+  std::vector<LocatedPiece> pieces_of(std::string_view text) const;
+  std::vector<LocatedPiece> encode_part(std::string_view text) const;
   size_t longest_piece() const;
   size_t next_cut(std::string_view text, size_t begin, size_t near) const;
   bool is_before_unknown(std::string_view text, size_t at, size_t near) const;

@@ -98,7 +98,7 @@ class SentencePieceTokenizer : public Tokenizer {
 
   std::vector<LocatedToken> locate_tokens(std::string_view text) const override {
     std::vector<LocatedToken> tokens;
-    for (const TextPiece& piece : processor_.locate(text)) tokens.push_back(piece.token);
+    for (const LocatedPiece& piece : processor_.locate(text)) tokens.push_back(piece.token);
     return tokens;
   }
 
