@@ -42,11 +42,7 @@ std::vector<Result> PieceProcessor::encode_as(std::string_view text) const {
   std::string read;
   if (side_ != TextSide::exact) text = read = read_text(text, side_);
   std::vector<Result> result;
-  if (text.size() < 2 * cut_distance) {
-    check(library_->Encode(text, &result));
-    return result;
-  }
-  if (next_cut(text, 0, longest_piece()) == text.size()) {
+  if (text.size() < 2 * cut_distance || next_cut(text, 0, longest_piece()) == text.size()) {
     check(library_->Encode(text, &result));
     return result;
   }
@@ -131,7 +127,8 @@ size_t PieceProcessor::next_cut(std::string_view text, size_t begin, size_t near
   constexpr int enough = 8;  // known characters, which end a run, or attempts: marks must not be cut off
   for (size_t place = begin + cut_distance; place + cut_distance < text.size(); place += step) {
     int known = 0, attempts = 0;
-    for (size_t at = character_start(text, place), next; at < place + step; at = next) {
+    const size_t last = std::min(place + step, text.size());
+    for (size_t at = character_start(text, place), next; at < last; at = next) {
       next = at;
       U8_FWD_1(text.data(), next, text.size());
       const std::string_view character = text.substr(at, next - at);
