@@ -53,6 +53,29 @@ size_t skip_punctuation_back(std::string_view text, size_t begin, size_t end, in
   return end;
 }
 
+/// A mark that ends a sentence or a clause, in any script.
+bool is_final_mark(UChar32 c) { return c >= 0 && u_hasBinaryProperty(c, UCHAR_TERMINAL_PUNCTUATION); }
+bool is_quote_or_bracket(UChar32 c) {
+  return c >= 0 && (u_hasBinaryProperty(c, UCHAR_QUOTATION_MARK) || u_charType(c) == U_END_PUNCTUATION);
+}
+
+/// Moves `end` back over final marks, and quotation marks and closing brackets beside them. Leaves it as it is
+/// if there is no final mark or nothing before them. Full stops count only if `with_full_stops`.
+size_t skip_final_marks_back(std::string_view text, size_t begin, size_t end, bool with_full_stops) {
+  bool found = false;
+  size_t before = end;
+  while (before > begin) {
+    auto next = static_cast<int32_t>(before);
+    UChar32 c;
+    U8_PREV(text.data(), static_cast<int32_t>(begin), next, c);
+    const bool is_final = is_final_mark(c) && (with_full_stops || c != '.');
+    if (!is_final && !is_quote_or_bracket(c)) break;
+    found = found || is_final;
+    before = static_cast<size_t>(next);
+  }
+  return found && before > begin ? before : end;
+}
+
 /// The word alignment of a segment, sorted by source words.
 class Alignment {
  public:
@@ -105,6 +128,13 @@ class Placer {
     for (size_t i = 0; i < elements_.size(); ++i)
       placement_.children[std::min(elements_[i].parent, elements_.size())].push_back(i);
     words_.resize(elements_.size());
+    ends_sentence_.resize(target_words_.size());
+    if (!target_words_.empty()) ends_sentence_.back() = true;
+    for (size_t source = 0; source < source_words_.size(); ++source) {
+      const TextRange word = source_words_[source];
+      if (skip_final_marks_back(source_, word.begin, word.end, true) == word.end) continue;
+      for (const auto& [own, target] : alignment_.of({source, source + 1})) ends_sentence_[target] = true;
+    }
   }
 
   Placement place() {
@@ -271,8 +301,20 @@ class Placer {
     return Words{begin, end};
   }
 
+  /// Whether the text of an element in the source ends with punctuation.
+  bool ends_with_punctuation(size_t i) const {
+    const std::string_view text = source_.substr(0, elements_[i].end);
+    const size_t end = text.find_last_not_of(" \t\r\n");
+    auto next = static_cast<int32_t>(end == std::string_view::npos ? 0 : end + 1);
+    if (next <= static_cast<int32_t>(elements_[i].begin)) return false;
+    UChar32 c;
+    U8_PREV(text.data(), 0, next, c);
+    return is_punctuation(c);
+  }
+
   /// The bytes of an element that covers these words. If punctuation of its first or last word is outside of
-  /// the element in the source, it is left out on the same side.
+  /// the element in the source, it is left out on the same side. Final marks of its last word are left out
+  /// unless it ends with punctuation in the source: they belong to the sentence, whose end moved to this word.
   TextRange bytes_of(size_t i, Words words, TextRange parent) const {
     const SegmentElement& e = elements_[i];
     TextRange bytes{target_words_[words.begin].begin, target_words_[words.end - 1].end};
@@ -284,6 +326,11 @@ class Placer {
     if (e.end < last.end)
       bytes.end = skip_punctuation_back(target_, bytes.begin, bytes.end,
                                         punctuation_count(source_.substr(e.end, last.end - e.end)));
+    if (!ends_with_punctuation(i)) {
+      const TextRange word = target_words_[words.end - 1];
+      const size_t end = skip_final_marks_back(target_, word.begin, word.end, ends_sentence_[words.end - 1]);
+      bytes.end = std::clamp(end, bytes.begin, bytes.end);
+    }
     if (began_before(i)) bytes.begin = parent.begin;
     if (ends_after(i)) bytes.end = parent.end;
     bytes.begin = std::clamp(bytes.begin, parent.begin, parent.end);
@@ -346,6 +393,8 @@ class Placer {
   Alignment alignment_;
   Placement placement_;
   std::vector<Words> words_;  // for each element, the words that it covers in the translation
+  /// For each word of the translation, whether it is the last, or aligned to a word with a final mark.
+  std::vector<bool> ends_sentence_;
 };
 
 }  // namespace

@@ -49,6 +49,26 @@ TEST(Placement, PunctuationBesideAnElementStaysBesideIt) {
   EXPECT_EQ(placed("one<b>.</b> x", "A. X", {{0, 0}, {1, 1}}), "A.<b></b> X");
 }
 
+TEST(Placement, TheEndOfASentenceThatMovesBehindAnElementStaysOutside) {
+  const std::vector<std::pair<int, int>> turned{
+      {0, 1}, {1, 2}, {2, 0}, {2, 2}};  // "sees." is aligned to "Hund."
+  EXPECT_EQ(placed("the <b>dog</b> sees.", "Sieht der Hund.", turned), "Sieht der <b>Hund</b>.");
+  EXPECT_EQ(placed("the <b>dog</b> sees.", "Sieht der Hund. Ja", turned), "Sieht der <b>Hund</b>. Ja");
+  EXPECT_EQ(placed("\"the <b>dog</b> sees.\"", "\u201eSieht der Hund.\u201c", turned),
+            "\u201eSieht der <b>Hund</b>.\u201c");
+  EXPECT_EQ(placed("the <b>dog</b> sees", "Sieht der Hund, ja", {{0, 1}, {1, 2}, {2, 0}}),
+            "Sieht der <b>Hund</b>, ja");
+  EXPECT_EQ(placed("<b>\u72d7</b>\u770b\u89c1\u3002", "Sieht der Hund!", {{0, 2}, {1, 0}}),
+            "Sieht der <b>Hund</b>!");
+  // Marks that are a part of the word or of the element.
+  EXPECT_EQ(placed("<b>Doctor</b> No sees.", "Dr. No sieht.", {{0, 0}, {1, 1}, {2, 2}}),
+            "<b>Dr.</b> No sieht.");
+  EXPECT_EQ(placed("of <b>ten percent</b> sees.", "Sieht 10%.", {{1, 1}, {2, 1}, {3, 0}}), "Sieht <b>10%</b>.");
+  EXPECT_EQ(placed("<b>The dog!</b> sees.", "Sieht der Hund!", {{0, 1}, {1, 2}, {2, 0}}),
+            "Sieht <b>der Hund!</b>");
+  EXPECT_EQ(placed("<b>the dog</b> sees.", "Sieht ...", {{0, 1}, {1, 1}, {2, 0}}), "Sieht <b>...</b>");
+}
+
 TEST(Placement, WhatHasNoWordsStandsBesideTheWordThatItStoodBeside) {
   const std::vector<std::pair<int, int>> swapped{{0, 1}, {1, 0}};
   EXPECT_EQ(placed("one <img>two", "B A", swapped), "<img>B A");
@@ -66,7 +86,7 @@ TEST(Placement, FollowsWordsInScriptsWithoutSpaces) {
   EXPECT_EQ(placed("the <b>dog</b> <i>sees</i>", "狗看見。", {{1, 0}, {2, 1}}), "<b>狗</b><i>看見</i>。");
   EXPECT_EQ(
       placed("私は<b>東京</b>に<i>住ん</i>でいます。", "I live in Tokyo.", {{0, 0}, {2, 3}, {3, 2}, {4, 1}}),
-      "I <i>live</i> in <b>Tokyo.</b>");
+      "I <i>live</i> in <b>Tokyo</b>.");
   EXPECT_EQ(placed("<b>我</b>喜欢<img>苹果", "我爱苹果", {{0, 0}, {1, 1}, {2, 2}}), "<b>我</b>爱<img>苹果");
 }
 
