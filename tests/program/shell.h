@@ -9,7 +9,8 @@
 namespace sixfold {
 
 /// What a shell command printed, errors and all, and its exit status. The warning that translations may be
-/// faulty is left out: those of models that have learnt nothing are.
+/// faulty is left out, since those of models that have learnt nothing are, and so is the warning that a machine
+/// has fewer processors than threads are asked for.
 struct Outcome {
   std::string text;
   int status = -1;
@@ -20,11 +21,12 @@ inline Outcome shell(const std::string& command) {
   FILE* pipe = popen(("{ " + command + "; } 2>&1").c_str(), "r");
   char buffer[4096];
   while (const size_t read = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.text.append(buffer, read);
-  for (size_t place; (place = outcome.text.find(" may be faulty: ")) != std::string::npos;) {
-    const size_t before = outcome.text.rfind('\n', place), end = outcome.text.find('\n', place);
-    const size_t begin = before == std::string::npos ? 0 : before + 1;
-    outcome.text.erase(begin, end == std::string::npos ? end : end + 1 - begin);
-  }
+  for (const char* warning : {" may be faulty: ", " processor is available; ", " processors are available; "})
+    for (size_t place; (place = outcome.text.find(warning)) != std::string::npos;) {
+      const size_t before = outcome.text.rfind('\n', place), end = outcome.text.find('\n', place);
+      const size_t begin = before == std::string::npos ? 0 : before + 1;
+      outcome.text.erase(begin, end == std::string::npos ? end : end + 1 - begin);
+    }
   const int status = pclose(pipe);
   if (WIFEXITED(status)) outcome.status = WEXITSTATUS(status);
   return outcome;
