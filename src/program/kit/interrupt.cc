@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
 #include <system_error>
 
 #include "base/error.h"
@@ -36,9 +38,14 @@ void check_interrupt() {
 StopOnInterrupt::StopOnInterrupt() {
   note_interrupts();
   const auto watch = [this](const std::stop_token& ended) {
-    while (!ended.stop_requested() && recorded_signal.load() == 0)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (recorded_signal.load() != 0) stop_.request_stop();
+    // A signal handler may not notify; the end of `this` does, so that nobody waits for the thread.
+    const auto signalled = [] { return recorded_signal.load() != 0; };
+    std::mutex mutex;
+    std::condition_variable_any end;
+    std::unique_lock lock(mutex);
+    while (!ended.stop_requested() && !signalled())
+      end.wait_for(lock, ended, std::chrono::milliseconds(20), signalled);
+    if (signalled()) stop_.request_stop();
   };
   try {
     watcher_ = std::jthread(watch);
