@@ -1,6 +1,7 @@
 #include "runtime/model_runtime.h"
 
 #include <algorithm>
+#include <exception>
 #include <future>
 #include <numeric>
 #include <system_error>
@@ -44,15 +45,22 @@ ModelRuntime::ModelRuntime(const std::string& folder, const RuntimeOptions& opti
     : folder_(folder),
       engine_(
           threads_of(options), [this] { return workspace(); }, options.calling) {
-  // The tokenizers are read beside the weights, since either takes about as long as the other.
-  const auto read = [&] { return load_bound_tokenizers(folder, load_model_config(folder)); };
-  auto tokenizers = std::async(std::launch::deferred, read);
+  // The tokenizers are read beside the weights, since either takes about as long as the other. They are read by
+  // this thread, because a heap that another thread begins grows by a system call for each page.
+  const auto read = [&] { return load_packed_model(folder, make_backend(), options.weights); };
+  auto weights = std::async(std::launch::deferred, read);
   try {
-    if (engine_.threads() > 1) tokenizers = std::async(std::launch::async, read);
+    if (engine_.threads() > 1) weights = std::async(std::launch::async, read);
   } catch (const std::system_error&) {  // no thread can be started
   }
-  model_ = load_packed_model(folder, make_backend(), options.weights);
-  tokenizers_ = tokenizers.get();
+  std::exception_ptr no_tokenizers;
+  try {
+    tokenizers_ = load_bound_tokenizers(folder, load_model_config(folder));
+  } catch (...) {
+    no_tokenizers = std::current_exception();
+  }
+  model_ = weights.get();  // what is wrong with them is reported first
+  if (no_tokenizers) std::rethrow_exception(no_tokenizers);
   // Another model may have replaced the folder in between, whose config they were checked with.
   if (tokenizers_.target) require_bound(tokenizers_, folder, config());
   load_ensemble(options);
