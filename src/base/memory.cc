@@ -1,5 +1,7 @@
 #include "base/memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -33,6 +35,13 @@ int64_t available_memory(const std::string& root) {
 int64_t resident_memory() { return kilobytes("/proc/self/status", "VmRSS:"); }
 
 int64_t anonymous_memory() { return kilobytes("/proc/self/status", "RssAnon:"); }
+
+std::string bytes_text(double bytes) {
+  if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
+  if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
+  if (bytes < 1e10) return fmt::format("{:.{}f} MB", bytes / 1e6, bytes < 1e7 ? 1 : 0);
+  return fmt::format("{:.1f} GB", bytes / 1e9);
+}
 
 void trim_memory() {
 #if defined(__GLIBC__)

@@ -13,6 +13,9 @@ int64_t available_memory(const std::string& root = "/");
 int64_t resident_memory();
 int64_t anonymous_memory();
 
+/// A number of bytes for people: "512 B", "20.5 kB", "1.3 MB", "134 MB", "24.0 GB".
+std::string bytes_text(double bytes);
+
 /// Returns free memory of the allocator to the system.
 void trim_memory();
 

@@ -89,9 +89,10 @@ std::vector<fs::path> models_in(const fs::path& folder) {
 
 /// Throws an input error for empty files, which gives a clearer message than the parsers of their contents.
 void refuse_empty_files(const std::string& path) {
+  const auto files = folder_entries(path);
   for (const char* extension :
        {".json", ".safetensors", ".spm", ".vocab", ".characters", ".bytes", ".hf", ".bpe"})
-    for (const fs::path& file : folder_entries(path)) {
+    for (const fs::path& file : files) {
       std::error_code ignored;
       require(file.extension() != extension || !is_file(file) || fs::file_size(file, ignored) > 0,
               "{} is empty; copy the model folder again", file.string());
@@ -119,6 +120,7 @@ bool has_top_level_key(const fs::path& path, std::initializer_list<const char*> 
   if (!is_file(path) || fs::file_size(path, ignored) > max_options_size) return false;
   try {
     const std::string text = read_regular_file(path);
+    if (std::ranges::none_of(keys, [&](const char* key) { return text.find(key) != text.npos; })) return false;
     OptionNode root =
         path.extension() == ".json" ? parse_json_options(text, path) : parse_yaml_options(text, path);
     return std::any_of(keys.begin(), keys.end(), [&](const char* key) { return root.find(key) != nullptr; });

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/join.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "formats/safetensors.h"
 #include "model/describe.h"
 #include "model/int8.h"
@@ -71,12 +72,6 @@ Description describe(const std::string& folder) {
   return d;
 }
 
-std::string bytes_text(int64_t bytes) {
-  const double size = static_cast<double>(bytes);
-  if (bytes < 1000) return fmt::format("{} B", bytes);
-  return bytes < 1'000'000 ? fmt::format("{:.1f} kB", size / 1e3) : fmt::format("{:.1f} MB", size / 1e6);
-}
-
 std::string tokenizer_text(const Tokenizer& tokenizer) {
   return fmt::format("{} tokens, {}, {}", tokenizer.vocab_size(), name_of_enum(tokenizer.kind()),
                      tokenizer.hash());
@@ -130,7 +125,8 @@ std::string as_text(const Description& d, Tasks tasks) {
   std::string_view event = "history";
   for (const std::string& step : describe_provenance(d.folder)) line(std::exchange(event, ""), step);
   std::string_view name = "files";
-  for (const auto& [file, bytes] : d.files) line(std::exchange(name, ""), file + ", " + bytes_text(bytes));
+  for (const auto& [file, bytes] : d.files)
+    line(std::exchange(name, ""), file + ", " + bytes_text(static_cast<double>(bytes)));
   return text;
 }
 

@@ -20,11 +20,6 @@ namespace {
 constexpr int sampled_batches = 12;
 constexpr double gap_factor = 1.06;  // for unused gaps between the buffers of a step
 
-std::string megabytes(int64_t bytes) {
-  const double mb = static_cast<double>(bytes) / 1e6;
-  return mb < 10'000 ? fmt::format("{:.0f} MB", mb) : fmt::format("{:.1f} GB", mb / 1e3);
-}
-
 int64_t longest_sample(const Dataset& data) {
   int64_t longest = 0, most = 0;
   const int64_t size = data.size();
@@ -86,8 +81,8 @@ std::string MemoryForecast::describe() const {
       "{}: {} weights and gradients, {} optimizer, {} activations of a batch, {} kernels, {} data of batches, "
       "{} "
       "validation and checkpoints, {} else",
-      megabytes(total()), megabytes(weights), megabytes(optimizer), megabytes(activations), megabytes(kernels),
-      megabytes(batches), megabytes(std::max(validation, checkpoint)), megabytes(now));
+      bytes_text(total()), bytes_text(weights), bytes_text(optimizer), bytes_text(activations),
+      bytes_text(kernels), bytes_text(batches), bytes_text(std::max(validation, checkpoint)), bytes_text(now));
 }
 
 MemoryForecast forecast_memory(const Task& task, const TrainOptions& options, int64_t part_tokens,
@@ -156,21 +151,21 @@ FittingParts fitting_parts(const Task& task, const TrainOptions& options, int64_
     if (!fits(smaller)) continue;
     if (fit) {
       log_info("memory: batches are processed in parts of {} tokens to fit into {}", tokens,
-               megabytes(available + forecast.now));
+               bytes_text(available + forecast.now));
       return {tokens, smaller};
     }
     const bool batch_norm = task.model_config().norm == Norm::batch;
     throw_input_error(
         "the run would need {}, but only {} are available; parts of {} tokens fit ({}, or "
         "data.micro_batch_tokens: {}{})",
-        megabytes(forecast.total()), megabytes(available + forecast.now), tokens,
+        bytes_text(forecast.total()), bytes_text(available + forecast.now), tokens,
         batch_norm ? "--fit for a new run" : "--fit", tokens,
         batch_norm ? "; norm: batch normalizes over a part, so that other parts train another model" : "");
   }
   throw_input_error(
       "the run would need {}, but only {} are available, and smaller batches do not suffice; use a smaller "
       "model",
-      megabytes(forecast.total()), megabytes(available + forecast.now));
+      bytes_text(forecast.total()), bytes_text(available + forecast.now));
 }
 
 }  // namespace sixfold

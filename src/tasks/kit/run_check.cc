@@ -15,10 +15,6 @@
 namespace sixfold {
 namespace {
 
-std::string size_text(double bytes) {
-  return bytes < 1e9 ? fmt::format("{:.1f} MB", bytes / 1e6) : fmt::format("{:.1f} GB", bytes / 1e9);
-}
-
 /// The number of floating-point operations of the forward and backward pass for one token of a batch.
 double operations_of_token(const ModelConfig& config) {
   const double d = config.d_model;
@@ -83,7 +79,7 @@ void check_resources(const ModelConfig& config, const TrainOptions& options, con
                         Severity::error,
                         fmt::format("model: its weights, their gradients and the optimizer need {}, but {} of "
                                     "memory are free. Make the model smaller",
-                                    size_text(in_memory), size_text(available)),
+                                    bytes_text(in_memory), bytes_text(available)),
                         {}});
   std::error_code error;
   const auto space = std::filesystem::space(folder, error);
@@ -96,7 +92,7 @@ void check_resources(const ModelConfig& config, const TrainOptions& options, con
          fmt::format("checkpoint: the checkpoints and the model need {}, but {} "
                      "are free on the disk of {}. "
                      "Free some, write the run elsewhere, or keep fewer (checkpoint.keep_last)",
-                     size_text(on_disk), size_text(static_cast<double>(space.available)), folder),
+                     bytes_text(on_disk), bytes_text(static_cast<double>(space.available)), folder),
          {}});
 }
 
