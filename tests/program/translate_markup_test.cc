@@ -37,6 +37,14 @@ TEST_F(TranslateMarkup, SaysWhatTheLibrarySays) {
             translate_xml(xml, translate_texts, {.ignore_tags = {"x", "y"}}));
 }
 
+TEST_F(TranslateMarkup, WarnsOfADocumentThatIsTranslatedAsLines) {
+  const std::string warning = "in.htm: is translated line by line, with its tags as words; '--markup html' ";
+  const std::string input = "--input " + file("in.htm", html_);
+  EXPECT_NE(translate(input).text.find(warning), std::string::npos);
+  EXPECT_EQ(translate("--markup none " + input).text.find(warning), std::string::npos);
+  EXPECT_EQ(translate("--input " + file("in.en", html_)).text.find("--markup"), std::string::npos);
+}
+
 TEST_F(TranslateMarkup, TranslatesSubtitlesAndMessages) {
   const Translator translator(model_, {.threads = 1});
   const TextTranslator translate_texts = text_translator(translator, {});

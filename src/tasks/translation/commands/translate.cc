@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <map>
 #include <memory>
 
 #include "base/log.h"
@@ -203,6 +205,21 @@ void run_on_stream(const TranslateSettings& settings) {
   warn_of(counts);
 }
 
+/// Warns of an input whose name is that of a document, which would be translated with its tags as lines.
+void warn_of_document(const std::string& input) {
+  static const std::map<std::string, TextKind> kinds = {
+      {".html", TextKind::html},   {".htm", TextKind::html},         {".xhtml", TextKind::html},
+      {".xml", TextKind::xml},     {".srt", TextKind::srt},          {".vtt", TextKind::vtt},
+      {".po", TextKind::po},       {".xlf", TextKind::xliff},        {".xliff", TextKind::xliff},
+      {".md", TextKind::markdown}, {".markdown", TextKind::markdown}};
+  const auto kind = kinds.find(std::filesystem::path(input).extension());
+  if (kind == kinds.end()) return;
+  log_warning(
+      "{}: is translated line by line, with its tags as words; '--markup {}' translates only the text of a "
+      "document ('--markup none' omits this warning)",
+      input, value_text(node_of(kind->second)));
+}
+
 /// Whether the options or the model set a coverage penalty.
 bool has_coverage_penalty(const TranslateSettings& settings) {
   return settings.generation.has("coverage_penalty") ||
@@ -325,6 +342,7 @@ void add_translate(CLI::App& app) {
     if (!settings->keep_symbols) settings->keep_symbols = !is_imported(settings->model);
     settings->options.keep_symbols = *settings->keep_symbols;
     settings->given = given_options(command);
+    if (command.count("--markup") == 0) warn_of_document(settings->paths.input);
     const int status =
         on_all_processes("translate", [&](Processes& processes) { return run(*settings, processes); });
     if (status != 0) std::exit(status);
