@@ -139,8 +139,6 @@ class Opened {
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
 
-  /// Whether the model was imported from another program.
-  bool imported() const { return imported_; }
   std::shared_ptr<const P> get() { return ensure_open(), predictor_; }
   std::shared_ptr<ModelRuntime> runtime() { return ensure_open(), runtime_; }
 
@@ -150,7 +148,6 @@ class Opened {
   }
   void open() {
     auto opened = Call::run([this](Call&) {
-      imported_ = is_imported(folder_);
       auto model = open_model(folder_, options_);
       return std::pair(std::make_shared<const P>(model), model);
     });
@@ -175,7 +172,6 @@ class Opened {
   std::string folder_;
   RuntimeOptions options_;
   pid_t process_ = 0;
-  bool imported_ = false;
   std::shared_ptr<ModelRuntime> runtime_;
   std::shared_ptr<const P> predictor_;
 };

@@ -19,7 +19,6 @@ namespace sixfold {
 /// Options that the command line sets by files and further options.
 struct LineOptions {
   OutputConstraints constraints;
-  std::optional<bool> keep_symbols;
 };
 static void visit(OptionVisitor& v, LineOptions& line) {
   OutputConstraints& o = line.constraints;
@@ -27,8 +26,6 @@ static void visit(OptionVisitor& v, LineOptions& line) {
   v.field("phrases", o.phrases, "the translation contains these phrases");
   v.field("banned_phrases", o.banned_phrases, "the translation contains none of these phrases");
   v.field("whole_words", o.whole_words, "the model adds no ending to the last word of a phrase");
-  v.field("keep_symbols", line.keep_symbols,
-          "keep a line without a letter or digit as it is [true, but false for imported models]");
 }
 
 namespace python {
@@ -102,11 +99,12 @@ struct TranslateCall {
   LineOptions line;
   std::vector<GlossaryEntry> glossary;
 
-  TranslateCall(const Translator& translator, bool imported, const py::dict& keywords)
-      : generation(translator.generation()) {
+  TranslateCall(const Translator& translator, const py::dict& keywords) : generation(translator.generation()) {
     if (!keywords.empty()) read(keywords);
     options.generation = generation;
-    options.keep_symbols = line.keep_symbols.value_or(!imported);
+    require(options.split_sentences.empty() || line.constraints.empty(),
+            "translate: prefix, phrases and banned_phrases are for texts that are translated whole; leave out "
+            "split_sentences, or these");
     require(!options.sample || (glossary.empty() && line.constraints.phrases.empty() &&
                                 line.constraints.banned_phrases.empty()),
             "translate: sample draws translations, so that phrases, banned_phrases and glossary can't be kept");
@@ -142,7 +140,7 @@ struct TranslateCall {
 py::list translate(Opened<Translator>& opened, const py::sequence& lines, size_t first,
                    const py::dict& keywords) {
   const auto translator = opened.get();
-  TranslateCall arguments(*translator, opened.imported(), keywords);
+  TranslateCall arguments(*translator, keywords);
   arguments.options.first_line = first + 1;
   auto translated = Call::predict([&, sources = texts_of(lines)](Call& call) {
     arguments.options.cancel = call.token();
@@ -158,7 +156,7 @@ py::list translate(Opened<Translator>& opened, const py::sequence& lines, size_t
 py::list score(Opened<Translator>& opened, const py::sequence& sources, const py::sequence& targets,
                const py::dict& keywords) {
   const auto translator = opened.get();
-  TranslateCall arguments(*translator, opened.imported(), keywords);
+  TranslateCall arguments(*translator, keywords);
   require(!arguments.options.constraints && arguments.options.candidates() == 1 && !arguments.options.sample &&
               !arguments.options.retry && !arguments.options.details.search,
           "score: n_best, sample, mbr, retry, search, prefix, phrases, banned_phrases and glossary are for "

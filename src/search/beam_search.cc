@@ -86,7 +86,8 @@ std::vector<int32_t> BeamPlan::complete(std::vector<int32_t> ids, const LexicalC
   return ids;
 }
 
-/// If the prefix is as long as the longest output, or longer, only the end token follows it.
+/// If the prefix is as long as the longest output, or longer, only the end token follows it, or with
+/// `AtLongest::cut` one token.
 int BeamPlan::longest_with(int source_tokens, const LexicalConstraints& constraints) const {
   const auto prefix = static_cast<int>(constraints.prefix.size());
   require(prefix < longest, "the prefix of the output has {} tokens, but the model's outputs have at most {}",

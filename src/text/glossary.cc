@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "text/capitals.h"
 #include "text/read_text.h"
 #include "text/utf8.h"
 
@@ -112,6 +113,11 @@ void Glossary::add(size_t entry) {
   require(words.size() <= most_words,
           "entry {} of the glossary: the source phrase has {} words; it may have {}", entry + 1, words.size(),
           most_words);
+  if (exact) {
+    std::string key;
+    for (const std::string& word : words) append_word(key, folded(word));
+    in_capitals_.emplace(key, entry);  // the first of several that differ only in case
+  }
   const auto [known, added] = (exact ? as_written_ : in_any_case_).emplace(key_of(words), entry);
   require(added, "entry {} of the glossary: '{}' is the source phrase of entry {} too", entry + 1, source,
           known->second + 1);
@@ -148,6 +154,13 @@ std::vector<std::string> Glossary::targets_in(std::string_view text) const {
   const std::vector<std::string> words = words_of(replace_invalid_utf8(text));
   std::vector<std::string> folded_words;
   for (const std::string& word : words) folded_words.push_back(folded(word));
+  const bool capitals = !in_capitals_.empty() && is_in_capitals(replace_invalid_utf8(text));
+  const auto find = [&](const std::string& exact, const std::string& any) -> const GlossaryEntry* {
+    if (const auto entry = as_written_.find(exact); entry != as_written_.end()) return &entries_[entry->second];
+    if (const auto entry = in_any_case_.find(any); entry != in_any_case_.end()) return &entries_[entry->second];
+    const auto entry = capitals ? in_capitals_.find(any) : in_capitals_.end();
+    return entry == in_capitals_.end() ? nullptr : &entries_[entry->second];
+  };
   std::vector<std::string> targets;
   for (size_t begin = 0; begin < words.size();) {
     std::string exact, any;
@@ -157,10 +170,7 @@ std::vector<std::string> Glossary::targets_in(std::string_view text) const {
     for (size_t count = 1; count <= max_count; ++count) {
       append_word(exact, words[begin + count - 1]);
       append_word(any, folded_words[begin + count - 1]);
-      auto entry = as_written_.find(exact);
-      if (entry == as_written_.end() && (entry = in_any_case_.find(any)) == in_any_case_.end()) continue;
-      target = &entries_[entry->second].target;
-      found = count;
+      if (const GlossaryEntry* const entry = find(exact, any)) target = &entry->target, found = count;
     }
     if (target) targets.push_back(*target);
     begin += std::max<size_t>(found, 1);

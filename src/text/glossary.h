@@ -21,8 +21,8 @@ struct GlossaryEntry {
 /// Phrases with their translations. Phrases are compared word by word, in the normalization form C: a word is a
 /// run of letters, marks and digits; every other visible character counts as a word, as does each character of
 /// a script that is written without spaces. So "cat" is not found in "cats", and white space is ignored.
-/// A source phrase without a capital letter is found in any case; others are found as they are written. Safe to
-/// share between threads.
+/// A source phrase without a capital letter is found in any case; others are found as they are written, and in
+/// a text in capitals (`is_in_capitals`) in any case. Safe to share between threads.
 class SIXFOLD_API Glossary {
  public:
   /// Limits of a glossary.
@@ -51,6 +51,7 @@ class SIXFOLD_API Glossary {
 
   std::vector<GlossaryEntry> entries_;
   std::unordered_map<std::string, size_t> as_written_, in_any_case_;  // indices of entries by the source phrase
+  std::unordered_map<std::string, size_t> in_capitals_;               // those of `as_written_` in any case
   size_t longest_ = 0;  // the number of words of the longest source phrase
 };
 

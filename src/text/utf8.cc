@@ -125,4 +125,12 @@ std::string_view trim_spaces(std::string_view text) {
   return text.substr(begin, std::max(begin, end) - begin);
 }
 
+std::string excerpt(const std::string& text) {
+  constexpr size_t max_bytes = 80;
+  if (text.size() <= max_bytes) return text;
+  size_t end = max_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
 }  // namespace sixfold

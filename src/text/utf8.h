@@ -43,4 +43,7 @@ bool next_is_space(std::string_view text, size_t& position);
 /// Well-formed `text` without the white space (of all scripts) at both ends.
 std::string_view trim_spaces(std::string_view text);
 
+/// A text for a message. A text of more than 80 bytes is cut after a whole character, and ends with "...".
+std::string excerpt(const std::string& text);
+
 }  // namespace sixfold

@@ -129,6 +129,14 @@ TEST_F(C, TakesTextsBySize) {
   EXPECT_TRUE(translate({}));
 }
 
+TEST_F(C, KeepsSymbolsAsTheOthersDo) {
+  const auto text = [&](const sixfold_options* options) {
+    return std::string(sixfold_translations_text(translate({"..."}, options).get(), 0, 0, nullptr));
+  };
+  EXPECT_EQ(text(nullptr), "...");
+  EXPECT_NE(text(options_of({{"keep_symbols", "false"}}).get()), "...");
+}
+
 /// Lines for a stream, and what came of them.
 struct Stream {
   std::vector<std::string> lines;

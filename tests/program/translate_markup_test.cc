@@ -45,6 +45,14 @@ TEST_F(TranslateMarkup, WarnsOfADocumentThatIsTranslatedAsLines) {
   EXPECT_EQ(translate("--input " + file("in.en", html_)).text.find("--markup"), std::string::npos);
 }
 
+TEST_F(TranslateMarkup, TellsWhatATranslationLacks) {
+  const std::string out = translate("--markup html --glossary " + file("terms", "h\t\u6771\u4eac\n") +
+                                    " --input " + file("in.html", html_))
+                              .text;
+  EXPECT_NE(out.find("warning: the text 'h': the translation lacks \u6771\u4eac"), std::string::npos) << out;
+  EXPECT_EQ(out.find("the text 'a b c'"), std::string::npos) << out;
+}
+
 TEST_F(TranslateMarkup, TranslatesSubtitlesAndMessages) {
   const Translator translator(model_, {.threads = 1});
   const TextTranslator translate_texts = text_translator(translator, {});

@@ -162,6 +162,12 @@ def test_constraints_and_glossaries_are_met(translator):
     assert not found[1].unmet and "d d d" not in found[1].text
 
 
+def test_constraints_are_for_texts_that_are_translated_whole(translator):
+    with pytest.raises(sixfold.Error, match="leave out split_sentences"):
+        translator.translate("a b. c d.", phrases=["h"], split_sentences="en")
+    assert translator.translate("a b. c d.", glossary={"a": "h"}, split_sentences="en")
+
+
 def test_scores_are_those_of_translations(translator):
     lines = ["a b c d", "c d"]
     made = translator.translate(lines)

@@ -25,6 +25,13 @@ TEST(Glossary, WithoutCapitalsAPhraseIsFoundInAnyCase) {
   EXPECT_EQ(glossary.targets_in("an apple pie, an Apple Pie"), Texts{"Apfelkuchen"});
 }
 
+TEST(Glossary, InATextInCapitalsAPhraseIsFoundInAnyCase) {
+  const Glossary glossary({{"New York", "Großstadt"}, {"US", "USA"}, {"us", "uns"}, {"Bob", "Robert"}});
+  EXPECT_EQ(glossary.targets_in("BOB SEES NEW YORK."), (Texts{"Robert", "Großstadt"}));
+  EXPECT_EQ(glossary.targets_in("BOB sees NEW YORK."), Texts{});
+  EXPECT_EQ(glossary.targets_in("THE US"), Texts{"USA"});  // the exact one
+}
+
 /// A letter and its accent may be one character or two, also in capitals that have no such character.
 TEST(Glossary, AccentsAreFoundHoweverTheyAreEncoded) {
   const Glossary glossary(

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "model_folder/provenance.h"
 #include "runtime/poll.h"
 #include "tasks/translation/confidence.h"
 #include "tasks/translation/extra_outputs.h"
@@ -108,6 +109,7 @@ TranslationJob::TranslationJob(ModelRuntime& model, const SourceEncoder& encoder
       options_(options),
       emit_(emit),
       encoder_(encoder),
+      keeps_symbols_(options.keep_symbols ? *options.keep_symbols : !is_imported(model.folder())),
       line_case_(model.config(), model.source(), options),
       search_(model, first_search(model, options, encoder.layout(), shortlist)),
       retry_(retry_search(model, options, encoder.layout(), shortlist)),
@@ -219,16 +221,19 @@ EncodedLine TranslationJob::encoded_line(const std::string& line) const {
 
 /// Encodes the line that was read last and its constraints. A line that `keep_symbols` keeps has no tokens.
 TranslationJob::SearchInput TranslationJob::encode(TranslatedLine& line) {
-  SearchInput input{
-      .ids = {}, .text = line.source, .constraints = constraints_of(line.source), .record = nullptr};
+  SearchInput input{.ids = {}, .text = line.source, .constraints = {}, .record = nullptr};
   if (auto small = line_case_.source_in_small_letters(line.source)) {
     input.text = std::move(small->text);
     input.capitals = std::move(small->target);
   }
-  if (options_.keep_symbols && !has_letter_or_digit(encoder_.text_of(line.source)) &&
-      !input.constraints.asks_for_text())
-    return input;
-  const EncodedLine encoded = encoded_line(input.text);
+  std::string text = encoder_.text_of(line.source);
+  const bool keeps = keeps_symbols_ && !has_letter_or_digit(text);
+  EncodedLine encoded;
+  if (!keeps) encoded = encoded_line(input.text);
+  if (encoded.tokens_cut > 0) text.resize(std::min(text.size(), encoded.bytes));  // the rest asks for no phrase
+  input.constraints = constraints_of(text);
+  if (keeps && !input.constraints.asks_for_text()) return input;
+  if (keeps) encoded = encoded_line(input.text);
   input.ids = encoded.ids;
   line.tokens_cut = encoded.tokens_cut;
   count_unknown(encoded);
@@ -253,7 +258,7 @@ void TranslationJob::add(Entry entry) {
   const size_t index = request_index(read_, false);
   if (entry.input.ids.empty()) {
     Translation& copy = entry.line.translations.emplace_back();
-    if (options_.keep_symbols)
+    if (keeps_symbols_)
       copy.text = one_line(std::string(trim_spaces(replace_invalid_utf8(encoder_.text_of(entry.line.source)))));
     copy.unmet = constraints.impossible;
     copy.unmet.insert(copy.unmet.end(), constraints.phrases.begin(), constraints.phrases.end());
@@ -297,6 +302,11 @@ void TranslationJob::count(const TranslatedLine& line) const {
   ++sum.translations;
 }
 
+/// Whether the translation of a second search is kept in place of the first.
+static bool is_better(const Translation& second, const Translation& first) {
+  return second.faults.count() < first.faults.count() && second.unmet.size() <= first.unmet.size();
+}
+
 void TranslationJob::complete(size_t index, const DecodeWorkspace& workspace,
                               std::vector<Hypothesis> best_first) {
   const size_t line = index / 2;
@@ -315,7 +325,7 @@ void TranslationJob::complete(size_t index, const DecodeWorkspace& workspace,
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[line - emitted_];
-    const bool better = !is_retry || finished.front().faults.count() < entry.first.front().faults.count();
+    const bool better = !is_retry || is_better(finished.front(), entry.first.front());
     if (better) entry.line.search = std::move(steps);
     entry.line.retried = is_retry;
     if (needs_retry)
@@ -332,8 +342,10 @@ std::vector<Hypothesis> TranslationJob::select(std::vector<Hypothesis> best_firs
   for (const Hypothesis& one : best_first)
     texts.push_back(
         {replace_invalid_utf8(model_.target().decode(one.ids)), options_.sample ? 0 : one.log_probability});
+  std::vector<size_t> order = order_by_risk(texts, [this] { Poll::now(options_.cancel); });
+  std::ranges::stable_sort(order, {}, [&](size_t i) { return best_first[i].unmet.size(); });
   std::vector<Hypothesis> least_risk;
-  for (const size_t i : order_by_risk(texts, [this] { Poll::now(options_.cancel); })) {
+  for (const size_t i : order) {
     if (std::ssize(least_risk) == options_.n_best) break;
     least_risk.push_back(std::move(best_first[i]));
   }

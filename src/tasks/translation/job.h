@@ -90,6 +90,7 @@ class TranslationJob final : public RequestGroup {
   const TranslateOptions& options_;
   const TranslatedLineReceiver& emit_;
   const SourceEncoder& encoder_;
+  const bool keeps_symbols_;
   LineCase line_case_;
   const Search search_;
   const std::optional<Search> retry_;     // for sources whose translation has faults

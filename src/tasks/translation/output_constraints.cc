@@ -13,15 +13,6 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-/// A text for an error message. A long text is cut after a whole character.
-std::string excerpt(const std::string& text) {
-  constexpr size_t max_bytes = 80;
-  if (text.size() <= max_bytes) return text;
-  size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "...";
-}
-
 /// Throws an input error for a text that no constraint may have. `what`: "prefix" or "phrase".
 void check(const std::string& what, const std::string& text) {
   require(!first_invalid_utf8(text), "the {} '{}' is not valid UTF-8", what,

@@ -17,6 +17,7 @@ struct EncodedLine {
   std::vector<int32_t> ids;  ///< with the tokens around it; none for a line without visible characters
   size_t tokens = 0;         ///< number of tokens of the text itself
   size_t tokens_cut = 0;     ///< number of tokens removed from its end because of the limit
+  size_t bytes = 0;          ///< of the text, without the token of its language, that were not removed
 
   /// Logs a warning if tokens were cut. `place` names the line: "line 7".
   void warn(const std::string& place) const;

@@ -6,14 +6,16 @@
 
 namespace sixfold {
 
-TextTranslator text_translator(const Translator& translator, TranslateOptions options) {
+TextTranslator text_translator(const Translator& translator, TranslateOptions options,
+                               const TranslatedLineReceiver& see) {
   options.n_best = 1;
   options.details = {.alignment = true, .word_parts = true, .layer = options.details.layer};
   options.line_name = "text";
   options.kept_word = [&translator, options] { return translator.placeholder(options); };
-  TextTranslator translate = [&translator, options](const std::vector<std::string>& texts) {
+  TextTranslator translate = [&translator, options, see](const std::vector<std::string>& texts) {
     std::vector<TranslatedText> best;
     translator.translate(texts, options, [&](const TranslatedLine& line) {
+      if (see) see(line);
       best.push_back({line.translations.front().text, line.translations.front().alignment});
     });
     return best;

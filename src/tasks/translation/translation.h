@@ -125,8 +125,9 @@ struct TranslateOptions {
   bool warn_of_cuts = true;             ///< whether there is a warning for each source that is cut
   TranslationCounts* counts = nullptr;  ///< the call adds to it, on its own thread; null: no counts
   /// Whether the translation of a line without a letter or digit, such as "..." or "\U0001F337", is the line
-  /// itself, unless its constraints require some text.
-  bool keep_symbols = false;
+  /// itself, unless its constraints require some text. Default: true, but false for imported models, which
+  /// translate it as the original program does.
+  std::optional<bool> keep_symbols = {};
   /// Allow the unknown token, and replace each word that has one by the source word that it attends to most
   /// (tasks/translation/unknown_words.h).
   bool replace_unknown = false;
@@ -148,12 +149,12 @@ struct TranslateOptions {
   DrawOptions draw = {};  ///< the distribution for sampling; the repetition penalty is that of `generation`
   uint64_t seed = 1;
   /// Minimum Bayes risk decoding (tasks/translation/minimum_bayes_risk.h): the number of translations, sampled
-  /// or found by the search, among which those most similar to all of them are returned; 0: return those with
-  /// the best scores.
+  /// or found by the search, among which those most similar to all of them are returned, after those that lack
+  /// fewer phrases; 0: return those with the best scores.
   int mbr = 0;
   /// The settings, in place of `beam_size` and `generation`, with which a source is translated again if its
   /// best translation has faults (tasks/translation/faults.h). Sampling uses the next seed. The result is kept
-  /// if it has fewer faults. Default: faults are only reported.
+  /// if it has fewer faults, and lacks no more phrases. Default: faults are only reported.
   std::optional<GenerationConfig> retry = {};
   ExtraOutputs details = {};
   /// Returns the constraints of each sentence (or line, if lines are not split), given its index. Called on the

@@ -46,6 +46,10 @@ void visit(OptionVisitor& v, TranslateOptions& o) {
       "replace_unknown", o.replace_unknown,
       "allow the unknown token, and replace each word that has one by the word of the source that it attends "
       "to most");
+  v.field(
+      "keep_symbols", o.keep_symbols,
+      "keep a line without a letter or digit as it is [true, but false for imported models, which translate it "
+      "as the original program does]");
   v.field("capitals", o.capitals,
           "translate a line in capitals as one in small letters, and write its translation in capitals");
   v.field(

@@ -149,6 +149,55 @@ TEST_F(OutputConstraintsTest, WhatCannotBeContainedIsTold) {
   EXPECT_EQ(lines[2].translations[0].unmet, (Texts{"東京", "Haus"}));
 }
 
+/// Translations that lack fewer phrases come first, also in minimum Bayes risk decoding.
+TEST_F(OutputConstraintsTest, TheLeastRiskIsThatOfTranslationsWithThePhrases) {
+  const Translator translator(folder_.path(), {.threads = 1});
+  const Texts lines = sample::english();
+  const std::vector<OutputConstraints> all(lines.size(), {.prefix = "", .phrases = {"zwei Pferde", "Haus"}});
+  TranslateOptions options{.n_best = 8};
+  options.generation = translator.generation();
+  options.generation->max_new_tokens = 12;
+  const auto found = translate_all(translator, lines, all, options);
+  options.n_best = 1, options.mbr = 8;
+  const auto chosen = translate_all(translator, lines, all, options);
+  bool differ = false;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto missing = [](const Translation& one) { return one.unmet.size(); };
+    const auto [least, most] = std::ranges::minmax(found[i].translations, {}, missing);
+    EXPECT_EQ(chosen[i].translations[0].unmet.size(), least.unmet.size()) << i;
+    differ = differ || least.unmet.size() < most.unmet.size();
+  }
+  EXPECT_TRUE(differ);
+}
+
+TEST_F(OutputConstraintsTest, ATranslationThatIsMadeAgainLacksNoMorePhrases) {
+  const Translator translator(folder_.path(), {.threads = 1});
+  const Texts lines{"A", "Two"};
+  const std::vector<OutputConstraints> all(lines.size(), {.prefix = "", .phrases = {"zwei Pferde"}});
+  TranslateOptions options;
+  options.generation = translator.generation();
+  options.generation->length_offset = options.generation->min_new_tokens = 60;  // far longer than the lines
+  options.retry = translator.generation();
+  options.retry->max_new_tokens = 1;  // no place for the phrase
+  const auto found = translate_all(translator, lines, all, options);
+  for (const TranslatedLine& line : found) EXPECT_TRUE(line.translations[0].unmet.empty()) << line.source;
+  EXPECT_TRUE(std::ranges::any_of(found, &TranslatedLine::retried));
+}
+
+/// The constraints of a line, such as those of a glossary, are those of the part that is translated.
+TEST_F(OutputConstraintsTest, AreThoseOfTheTextThatIsNotCut) {
+  const Translator translator(folder_.path(), {.threads = 1});
+  const std::string line = "A man sees a red house. Nobody likes two horses.";
+  const auto tokens = tokenizers_.source->locate(line);
+  for (size_t kept = 1; kept <= tokens.size(); ++kept) {
+    TranslateOptions options{.max_source_length = static_cast<int>(kept), .warn_of_cuts = false};
+    std::string seen;
+    options.constraints = [&](size_t, const std::string& source) { return seen = source, OutputConstraints(); };
+    translator.translate(Texts{line}, options, [](const TranslatedLine&) {});
+    EXPECT_EQ(seen, kept < tokens.size() ? line.substr(0, tokens[kept - 1].end) : line);
+  }
+}
+
 TEST_F(OutputConstraintsTest, SentencesOfAParagraphHaveTheirOwn) {
   const Translator translator(folder_.path(), {.threads = 1});
   TranslateOptions options;

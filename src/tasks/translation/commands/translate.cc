@@ -21,6 +21,7 @@
 #include "program/kit/value_option.h"
 #include "tasks/translation/commands/commands.h"
 #include "tasks/translation/commands/translation_parts.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 
@@ -157,7 +158,9 @@ void run_on_document(const TranslateSettings& settings) {
   set_generation(settings, translator, options);
   TranslationCounts counts;
   options.counts = &counts;
-  const TextTranslator translate = text_translator(translator, options);
+  const TextTranslator translate = text_translator(translator, options, [](const TranslatedLine& text) {
+    warn_of_unmet(text.translations.front(), fmt::format("the text '{}'", excerpt(text.source)));
+  });
   XmlOptions xml = settings.xml;
   xml.outline_detection = !settings.no_outline_detection;
   output.write(translate_document(settings.markup, document, translate, xml, text_name(settings.paths.input)));
@@ -227,9 +230,9 @@ bool has_coverage_penalty(const TranslateSettings& settings) {
 }
 
 int run(const TranslateSettings& settings, Processes& processes) {
+  check_markup(settings);
   check(settings.writer, settings.markup != TextKind::plain || settings.options.replace_unknown ||
                              !settings.writer.details.layer || has_coverage_penalty(settings));
-  check_markup(settings);
   check_constraints(settings);
   for (const std::string& folder : settings.runtime.ensemble) load_model_config(folder);
   require(settings.part.empty() || processes.size() == 1,
@@ -296,12 +299,6 @@ void add_translate(CLI::App& app) {
   add_writer_options(command, settings->writer);
   add_markup_options(command, *settings);
   add_constraint_options(command, settings->constraints);
-  add_value_option(
-      command, "--keep-symbols", settings->keep_symbols,
-      "keep a line without a letter or digit as it is: true or false [true, but false for imported models, "
-      "which translate it as the original program does]")
-      ->default_function(
-          [settings = settings.get()] { return value_text(node_of(settings->keep_symbols.value_or(true))); });
   command
       .add_option("--part", settings->part,
                   "translate only this part of the input, such as 3/16, into the folder OUTPUT.parts; when all "
@@ -311,6 +308,9 @@ void add_translate(CLI::App& app) {
                     {.except = {"sample"}, .flags = language_flags});
   add_field_options(command, OptionVisitor::AnyOptions(settings->options),
                     {.only = {"sample"}, .switches = true});
+  command.get_option("--keep-symbols")->default_function([&keep = settings->options.keep_symbols] {
+    return value_text(node_of(keep.value_or(true)));
+  });
   command.get_option("--shortlist")->type_name("FILE");
   command.get_option("--split-sentences")->type_name("LANGUAGE");
   for (const char* name : {"--source-language", "--target-language"})
@@ -339,8 +339,8 @@ void add_translate(CLI::App& app) {
       "  sixfold translate run/model --markup html --split-sentences en --input page.html --output "
       "page.de.html");
   command.callback([settings, &command] {
-    if (!settings->keep_symbols) settings->keep_symbols = !is_imported(settings->model);
-    settings->options.keep_symbols = *settings->keep_symbols;
+    std::optional<bool>& keep_symbols = settings->options.keep_symbols;
+    if (!keep_symbols) keep_symbols = !is_imported(settings->model);  // parts are described by what counts
     settings->given = given_options(command);
     if (command.count("--markup") == 0) warn_of_document(settings->paths.input);
     const int status =

@@ -33,8 +33,7 @@ struct TranslateSettings {
   TextKind markup = TextKind::plain;  ///< lines of text, or a document
   XmlOptions xml;
   bool no_outline_detection = false;
-  std::optional<bool> keep_symbols;  ///< default: true, but false for imported models
-  std::string part;                  ///< such as "3/16"; empty: the whole input
+  std::string part;  ///< such as "3/16"; empty: the whole input
   RuntimeOptions runtime;
   std::vector<GivenOption> given;  ///< all options, for the description of a translation in parts
 };
