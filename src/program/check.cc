@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 
 #include "data/check/finding.h"
@@ -20,8 +23,12 @@ struct CheckArguments {
 
 int run(const CheckArguments& a, Tasks tasks) {
   const auto config = read_task_config(a.config, a.assignments, tasks);
-  std::vector<Finding> findings = config->check({.stop = &note_interrupts()});
-  for (const std::string& advice : config->advice()) findings.push_back({.id = "settings", .text = advice});
+  std::vector<Finding> findings =
+      config->check({.folder = std::filesystem::current_path(), .stop = &note_interrupts()});
+  const TrainOptions training = config->training();
+  std::vector<std::string> advice = advice_for(training, training.train.updates);
+  std::ranges::copy(config->advice(), std::back_inserter(advice));
+  for (const std::string& one : advice) findings.push_back({.id = "settings", .text = one});
   TextOutput output("-");
   if (a.json)
     output.write(to_json_text(findings));

@@ -182,10 +182,6 @@ Trainer::Trainer(const TaskConfig& config, const TrainRequest& request)
   plan_.begin(state_, start_.limits_changed, folder_.log());
   for (const std::string& advice : advice_for(options_, state_.last_update)) log_warning("{}", advice);
   for (const std::string& advice : config_.advice()) log_warning("{}", advice);
-  const ModelConfig& model = task_->model_config();
-  if (options_.train.r_drop > 0 && model.dropout + model.attention_dropout + model.activation_dropout == 0)
-    log_warning(
-        "train.r_drop has no effect without dropout, since both passes are the same; set model.dropout higher");
   stream_ = stream_of(batcher_);
   progress_.emplace(processes_.is_root() ? folder_.log() : "", state_, request_.entry);
   for (const PlannedEnd& end : state_.plan)

@@ -26,6 +26,19 @@ TEST(CheckCommand, SaysWhichSettingsHaveNoEffect) {
   EXPECT_EQ(findings[0]["severity"], "warning");
   EXPECT_EQ(findings[0]["text"],
             "data.shortlist has no effect without data.valid, with which lists are measured");
+  // Whatever training warns of when it begins.
+  for (const char* setting :
+       {"schedule.factor=2", "schedule.kind=noam schedule.learning_rate=0.01", "teacher.temperature=2",
+        "start.lora_alpha=4", "model.kernel_size=5", "train.r_drop=3 model.dropout=0",
+        "train.epochs=0 train.updates=5 schedule.warmup=9"}) {
+    const Outcome outcome = sixfold("check --json " + config + " --set " + setting);
+    EXPECT_EQ(outcome.status, 3) << setting;
+    ASSERT_EQ(nlohmann::json::parse(outcome.text).size(), 1u) << outcome.text;
+    EXPECT_EQ(nlohmann::json::parse(outcome.text)[0]["id"], "settings") << setting;
+  }
+  // Whatever training refuses before it reads the data.
+  for (const char* setting : {"schedule.kind=plateau", "data.weights=1 data.temperature=2"})
+    EXPECT_EQ(sixfold("check " + config + " --set " + setting).status, 2) << setting;
 }
 
 }  // namespace

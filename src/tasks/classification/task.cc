@@ -78,7 +78,6 @@ class ClassificationTask : public Task {
         weights_(weights_of(options, encoded_data_of(start))),
         train_(dataset(encoded_data_of(start), false, options.data.token_dropout, options.train.seed)) {
     if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true, 0, 1));
-    warn_without_effect(config_);
     warn_of_cuts(train_, "training");
     if (valid_) warn_of_cuts(*valid_, "validation");
   }

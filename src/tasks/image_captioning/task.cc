@@ -74,7 +74,6 @@ class ImageCaptioningTask : public Task {
         config_(config_of(options, start, tokenizers_)),
         record_(std::move(text.record)),
         train_(dataset(options, start, false)) {
-    warn_without_effect(config_);
     require_positions_for(config_, train_, "data.train");
     if (record_.validation.documents == 0) return;
     valid_.emplace(dataset(options, start, true));

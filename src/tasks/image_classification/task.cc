@@ -90,7 +90,6 @@ class ImageClassificationTask : public Task {
         config_(config_of(options, start, record_)),
         train_(dataset(encoded_data_of(start), false, options)) {
     if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true, options));
-    warn_without_effect(config_);
   }
 
   const ModelConfig& model_config() const override { return config_; }

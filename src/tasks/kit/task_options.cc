@@ -77,6 +77,12 @@ std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelG
           fmt::format("model.{} is set together with model.preset {} and overrides the preset's value", key,
                       name_of_enum(model.preset())));
   }
+  if (run.start.model.empty())
+    for (const std::string& setting : without_effect(model))
+      advice.push_back(fmt::format("model.{}; the setting has no effect", setting));
+  if (run.train.r_drop > 0 && model.dropout + model.attention_dropout + model.activation_dropout == 0)
+    advice.emplace_back(
+        "train.r_drop has no effect without dropout, since both passes are the same; set model.dropout higher");
   return advice;
 }
 
@@ -110,11 +116,6 @@ ModelConfig initial_config(const ModelOptions& model, const GenerationConfig& ge
   set_rate("attention_dropout", config.attention_dropout, model.attention_dropout);
   set_rate("activation_dropout", config.activation_dropout, model.activation_dropout);
   return config;
-}
-
-void warn_without_effect(const ModelConfig& config) {
-  for (const std::string& setting : without_effect(config))
-    log_warning("model.{}; the setting has no effect", setting);
 }
 
 void refuse_key(OptionNode& root, std::string_view path, std::string_view allowed, std::string_view why) {

@@ -59,6 +59,8 @@ void validate_groups(const Options& o, std::string_view data) {
   validate(training_of(o));
   require(o.validation.patience == 0 || !o.data.valid.empty(),
           "validation.patience: there is no validation data; give it in data.valid");
+  require(o.schedule.kind != ScheduleKind::plateau || !o.data.valid.empty(),
+          "schedule.kind: plateau needs validation data; give it in data.valid");
 }
 
 /// The groups that describe a model.
@@ -101,9 +103,6 @@ std::vector<std::string> advice_on_encoder(const Options& o, const Options& defa
 /// options.
 ModelConfig initial_config(const ModelOptions& model, const GenerationConfig& generation,
                            const std::string& from);
-
-/// Logs a warning for each setting of the model that has no effect.
-void warn_without_effect(const ModelConfig& config);
 
 /// Throws an input error that begins with the place of a key ("model.decoder_layers") if it has another value
 /// than `allowed`. `why`: the reason, such as "a classifier has no decoder".

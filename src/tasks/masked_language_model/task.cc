@@ -45,7 +45,6 @@ class MaskedLanguageModelTask : public Task {
         record_(std::move(text.record)),
         train_(dataset(options, encoded_data_of(start), false)) {
     if (record_.validation.documents > 0) valid_.emplace(dataset(options, encoded_data_of(start), true));
-    warn_without_effect(config_);
   }
 
   const ModelConfig& model_config() const override { return config_; }

@@ -67,7 +67,6 @@ class QuestionAnsweringTask : public Task {
         record_(std::move(text.record)),
         train_(dataset(encoded_data_of(start), false)) {
     if (record_.validation.documents > 0) valid_.emplace(dataset(encoded_data_of(start), true));
-    warn_without_effect(config_);
     describe(train_, "training");
     if (valid_) describe(*valid_, "validation");
   }

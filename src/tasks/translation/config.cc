@@ -105,6 +105,8 @@ void validate(const TranslationOptions& o) {
           "tokenizer.joint");
   if (o.data.subword_sampling > 0 && o.tokenizers_from().empty() && o.tokenizer.source.empty())
     SubwordSampler::require_kind(o.tokenizer.kind);
+  require(o.data.weights.empty() || o.data.temperature == 1,
+          "data.temperature: data.weights says how often each text is used; leave one of them out");
   validate_metrics(o.validation);
 }
 

@@ -207,8 +207,6 @@ std::vector<double> weights_at(double temperature, const std::vector<int64_t>& p
 void read_training_text(TranslationData& result, const TranslationOptions& options, const TaskStart& start) {
   const auto files = training_files(options.data);
   const ParallelDataOptions& data = options.data;
-  require(data.weights.empty() || data.temperature == 1,
-          "data.temperature: data.weights says how often each text is used; leave one of them out");
   require(data.weights.empty() || data.weights.size() == files.size(),
           "data.weights has {}, but data.train {}; give one weight for each text",
           counted(data.weights.size(), "weight"), counted(files.size(), "text"));

@@ -69,7 +69,6 @@ class TranslationTask : public Task {
                {options.data.subword_sampling, options.train.seed, max_side_tokens(config_, options.data)}),
         valid_text_(std::move(data.valid_text)),
         valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {
-    warn_without_effect(config_);
     require_positions_for(config_, train_.corpus(), "data.train");
     require_positions_for(config_, valid_.corpus(), "data.valid");
     if (const ParallelText& text = valid_text_; text.size() > 0)

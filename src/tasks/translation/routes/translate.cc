@@ -245,6 +245,9 @@ HttpAnswer handle_translate(Service& service, const HttpRequest& request) {
                {.option = "min_p"},
                {.option = "seed"},
                {.option = "mbr", .range = between(0, std::max(1, service.options().max_samples))}});
+  if (options.translation.sample && options.glossary)
+    throw HttpError(
+        400, "\"sample\" draws translations, so that \"glossary_id\" can't be kept; leave one of them out.");
   options.translation.generation = generation_of(fields, pair.model->predictor().generation());
   if (const auto retry = fields.object("retry")) {
     const GenerationConfig first = options.translation.settings(pair.model->predictor().generation());
