@@ -77,5 +77,33 @@ TEST_F(OperationTest, TheDescriptionNamesFieldsThatAreKnown) {
   }
 }
 
+/// Checks that a schema has all fields of an answer, and of the objects in it.
+void expect_described(const Json& spec, const Json& schema, const Json& answer, const std::string& place) {
+  if (schema.contains("$ref"))
+    return expect_described(spec, spec.at(Json::json_pointer(schema["$ref"].get<std::string>().substr(1))),
+                            answer, place);
+  if (answer.is_array())
+    for (const Json& item : answer) {
+      ASSERT_TRUE(schema.contains("items")) << place;
+      expect_described(spec, schema["items"], item, place + "[]");
+    }
+  if (!answer.is_object() || !schema.contains("properties")) return;
+  for (const auto& [name, value] : answer.items()) {
+    ASSERT_TRUE(schema["properties"].contains(name)) << place << "." << name;
+    expect_described(spec, schema["properties"][name], value, place + "." + name);
+  }
+}
+
+TEST_F(OperationTest, TheDescriptionHasTheFieldsOfAnswers) {
+  const Json spec = json(get("/spec"));
+  const auto schema_of = [&](const char* path, const char* method) {
+    return spec["paths"][path][method]["responses"]["200"]["content"]["application/json"]["schema"];
+  };
+  Json request{{"text", "a b"}, {"model", "en-de"}, {"n_best", 2}};
+  for (const char* name : {"tokens", "alignment", "attention", "all_attention", "search"}) request[name] = true;
+  expect_described(spec, schema_of("/v1/translate", "post"), json(post("/v1/translate", request)), "answer");
+  expect_described(spec, schema_of("/v1/models", "get"), json(get("/v1/models")), "models");
+}
+
 }  // namespace
 }  // namespace sixfold::serve
