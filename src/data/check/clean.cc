@@ -24,7 +24,8 @@ namespace sixfold {
 namespace {
 
 constexpr std::string_view invalid_utf8 = "invalid-utf8", empty_lines = "empty-lines",
-                           duplicates = "duplicates", truncated = "truncated",
+                           duplicates = "duplicates", mojibake = "mojibake", normal_forms = "normal-forms",
+                           white_space = "white-space", truncated = "truncated",
                            targets_shuffled = "targets-shuffled", languages_mixed = "languages-mixed";
 
 bool applies(const CleanOptions& options, std::string_view rule) {
@@ -45,17 +46,19 @@ bool read_pair(PairReader& reader, const CleanOptions& options, CleanedPair& pai
   return true;
 }
 
-/// The hash by which a pair is compared with earlier ones. With `by_letters`, only letters are compared. Lines
-/// with faults are compared exactly, since they will be dropped, and the next pair with the same letters and
-/// without faults must be kept.
-uint64_t hash_of_pair(const LinePair& pair, bool by_letters) {
+/// The hash by which a pair is compared with earlier ones. For near duplicates only letters are compared. Lines
+/// with faults that will be dropped are compared exactly, since the next pair with the same letters and without
+/// faults must be kept.
+uint64_t hash_of_pair(const LinePair& pair, const CleanOptions& options) {
   const auto hash = [](const std::string& text, uint64_t seed) {
     return hash_of(std::as_bytes(std::span(text)), seed);
   };
-  const auto has_fault = [](const std::string& line) {
-    return has_mojibake(line) || is_decomposed(line) || has_odd_space(line);
+  const auto has_fault = [&](const std::string& line) {
+    return (applies(options, mojibake) && has_mojibake(line)) ||
+           (applies(options, normal_forms) && is_decomposed(line)) ||
+           (applies(options, white_space) && has_odd_space(line));
   };
-  if (by_letters && !has_fault(pair.first) && !has_fault(pair.second)) {
+  if (options.near_duplicates && !has_fault(pair.first) && !has_fault(pair.second)) {
     const std::string source = letters_of(comparison_form(pair.first)),
                       target = letters_of(comparison_form(pair.second));
     if (!source.empty() && !target.empty()) return hash(target, hash(source, 1));
@@ -87,7 +90,7 @@ class FirstPass {
       const auto next = [&](LinePair& lines) {
         for (CleanedPair pair; read_pair(reader, options, pair);) {
           progress.update([&] { return reader.fraction_read(); });
-          repeats.add(hash_of_pair(pair.lines, options.near_duplicates));
+          repeats.add(hash_of_pair(pair.lines, options));
           if (!pair.rule.empty()) continue;
           lines = std::move(pair.lines);
           return true;

@@ -275,6 +275,10 @@ TEST_F(Clean, NearDuplicatesAreDroppedWhereAsked) {
   EXPECT_EQ(rules[2], "white-space");
   EXPECT_EQ(rules[10], "");
   EXPECT_EQ(rules[301], "") << "pairs without letters are compared as they are";
+  // A line that another rule would drop is compared like others if that rule is left out.
+  rules = rules_of({files}, {.keep = {"white-space"}, .near_duplicates = true});
+  EXPECT_EQ(rules[2], "");
+  EXPECT_EQ(rules[10], "duplicates");
 }
 
 /// What can be mended is: equal pairs are then duplicates.
