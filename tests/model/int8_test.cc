@@ -225,6 +225,7 @@ TEST_F(Int8Model, KeepsRecurrentStatesInFp32) {
   std::filesystem::create_directory(folder_ / "ssru");
   save_model(Transformer(config, backend_, DType::f32, 3), folder_ / "ssru");
   const auto model = load_model(folder_ / "ssru", backend_, DType::f32, WeightType::int8);
+  model->pack();
   Context context(backend_, std::make_shared<Arena>(backend_));
   const auto state = entered(*model, context);
   const int32_t id = 1;

@@ -6,6 +6,7 @@
 #include "backend/cpu/bf16.h"
 #include "backend/cpu/int8.h"
 #include "backend/cpu/panels.h"
+#include "base/error.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace sixfold::HWY_NAMESPACE {
@@ -132,6 +133,7 @@ static BlockSize block_size(int64_t m, int64_t n, int threads, const PanelSizes&
 void CpuBackend::compute(const kernel::Matmul& p) {
   if (p.packed_b && p.packed_b->dtype == DType::i8)
     return matmul_int8(p, *static_cast<const Int8Panels*>(p.packed_b));
+  require(p.packed_b || p.b.dtype != DType::i8, "a quantized weight must be packed before products read it");
   const auto sizes = HWY_DYNAMIC_DISPATCH(panel_sizes)();
   const int64_t m = p.result.rows, n = p.result.cols, k = p.transpose_a ? p.a.rows : p.a.cols;
   if (m == 0 || n == 0) return;
