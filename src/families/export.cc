@@ -14,6 +14,7 @@
 #include "model_folder/config_file.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/ownership.h"
+#include "model_folder/shortlist.h"
 #include "text/sentence_piece.h"
 #include "text/tokenizer_json.h"
 
@@ -164,6 +165,9 @@ void export_model(const std::string& model_folder, std::string_view program, con
   if (const OptionNode* fitted = model->config().settings.find_path("confidence");
       fitted && !fitted->children.empty())
     log_info("{}: the confidence of its translations is not exported", output);
+  if (!shortlist_of_folder(model_folder).empty())
+    log_info("{}: the shortlist of {} is not exported; without it all tokens are allowed", output,
+             model_folder);
 }
 
 void export_hugging_face(const std::string& model_folder, const std::string& output) {

@@ -27,7 +27,7 @@ class EmbedCommand : public testing::Test {
     const std::string bytes = read_file(path);
     EXPECT_NE(bytes.find("'shape': " + shape), std::string::npos) << bytes.substr(0, 128);
     std::vector<float> numbers((bytes.size() - 128) / sizeof(float));
-    std::memcpy(numbers.data(), bytes.data() + 128, numbers.size() * sizeof(float));
+    if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data() + 128, numbers.size() * sizeof(float));
     return numbers;
   }
   TemporaryFolder folder_;
