@@ -148,6 +148,9 @@ TEST_F(Translate, DrawsTranslations) {
   for (std::string line; std::getline(least_risk, line);) EXPECT_NE(all.find(line + "\n"), std::string::npos);
   const std::string input = file("line", "a\n");
   expect_error(refused("--sample --beam-size 2"), "beam_size has no effect");
+  expect_error(refused("--sample --retry beam_size=8"), "retry: sample draws translations, so that beam_size");
+  expect_error(refused("--sample --stopping-criterion beam_finished"), "stopping_criterion has no effect");
+  expect_error(refused("--allow-endings"), "--allow-endings has no effect");
   expect_error(refused("--top-p 0.9"), "top_p has no effect");
   expect_error(refused("--seed 5"), "seed has no effect");
   for (const char* option : {"--constraints ", "--avoid ", "--glossary "})

@@ -29,12 +29,19 @@ void check_ensemble(const TranslateOptions& o, const GenerationConfig& rules) {
           rules.repetition_penalty);
 }
 
-/// Throws an input error for options of sampling and of the search that contradict each other.
-void check_sampling(const TranslateOptions& o) {
+/// Throws an input error for options of sampling and of the search that contradict each other. `settings`:
+/// those of the model.
+void check_sampling(const TranslateOptions& o, const GenerationConfig& settings) {
   require(o.mbr == 0 || o.n_best <= o.mbr,
           "n_best is {}, but mbr chooses among {} translations; make mbr at least n_best", o.n_best, o.mbr);
   if (o.sample) {
     require(!o.beam_size, "sample draws translations, so that beam_size has no effect; leave one of them out");
+    require(!o.retry || o.retry->beam_size == o.settings(settings).beam_size ||
+                o.retry->beam_size == settings.beam_size,
+            "retry: sample draws translations, so that beam_size has no effect; leave it out");
+    for (const auto* given : {&o.generation, &o.retry})
+      require(!*given || (*given)->stopping_criterion == settings.stopping_criterion,
+              "sample draws translations, so that stopping_criterion has no effect; leave it out");
     require(!o.details.search, "sample draws translations, so that there are no steps of a search to show");
     return;
   }
@@ -75,7 +82,7 @@ SearchOptions search_options(const ModelRuntime& model, const TranslateOptions& 
 SearchOptions first_search(const ModelRuntime& model, const TranslateOptions& options, const PairLayout& layout,
                            const Shortlist* shortlist) {
   check_ranges(options);
-  check_sampling(options);
+  check_sampling(options, model.config().generation);
   return search_options(model, options, options.settings(model.config().generation), layout, shortlist);
 }
 

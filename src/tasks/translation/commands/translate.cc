@@ -65,6 +65,8 @@ void check_constraints(const TranslateSettings& settings) {
   require(std::find(paths.begin(), paths.end(), "-") == paths.end(),
           "standard input is for the lines to translate; give a file of constraints its name");
   const ConstraintPaths& given = settings.constraints;
+  require(!given.allow_endings || !given.constraints.empty() || !given.glossary.empty(),
+          "--allow-endings has no effect without --constraints or --glossary; leave it out");
   require(
       !settings.options.sample || (given.constraints.empty() && given.avoid.empty() && given.glossary.empty()),
       "--sample draws translations, so that --constraints, --avoid and --glossary can't be kept; leave them "

@@ -1,8 +1,5 @@
 #include "tasks/translation/markup/placement.h"
 
-#include <unicode/uchar.h>
-#include <unicode/utf8.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,71 +7,14 @@
 #include <span>
 #include <tuple>
 
+#include "tasks/translation/markup/punctuation.h"
+#include "text/utf8.h"
+
 namespace sixfold {
 namespace {
 
 /// Indices of words, from `begin` to `end` (exclusive).
 using Words = TextRange;
-
-bool is_punctuation(UChar32 c) { return c >= 0 && u_ispunct(c); }
-
-/// The number of characters of a text if all of them are punctuation, else 0.
-int punctuation_count(std::string_view text) {
-  int count = 0;
-  for (size_t i = 0; i < text.size(); ++count) {
-    UChar32 c;
-    U8_NEXT(text.data(), i, text.size(), c);
-    if (!is_punctuation(c)) return 0;
-  }
-  return count;
-}
-
-/// Moves `begin` over at most `max_count` punctuation characters, but not as far as `end`.
-size_t skip_punctuation(std::string_view text, size_t begin, size_t end, int max_count) {
-  for (; max_count > 0; --max_count) {
-    size_t next = begin;
-    UChar32 c;
-    U8_NEXT(text.data(), next, end, c);
-    if (!is_punctuation(c) || next >= end) break;
-    begin = next;
-  }
-  return begin;
-}
-
-/// Moves `end` back over at most `max_count` punctuation characters, but not as far as `begin`.
-size_t skip_punctuation_back(std::string_view text, size_t begin, size_t end, int max_count) {
-  for (; max_count > 0; --max_count) {
-    auto next = static_cast<int32_t>(end);
-    UChar32 c;
-    U8_PREV(text.data(), static_cast<int32_t>(begin), next, c);
-    if (!is_punctuation(c) || static_cast<size_t>(next) <= begin) break;
-    end = static_cast<size_t>(next);
-  }
-  return end;
-}
-
-/// A mark that ends a sentence or a clause, in any script.
-bool is_final_mark(UChar32 c) { return c >= 0 && u_hasBinaryProperty(c, UCHAR_TERMINAL_PUNCTUATION); }
-bool is_quote_or_bracket(UChar32 c) {
-  return c >= 0 && (u_hasBinaryProperty(c, UCHAR_QUOTATION_MARK) || u_charType(c) == U_END_PUNCTUATION);
-}
-
-/// Moves `end` back over final marks, and quotation marks and closing brackets beside them. Leaves it as it is
-/// if there is no final mark or nothing before them. Full stops count only if `with_full_stops`.
-size_t skip_final_marks_back(std::string_view text, size_t begin, size_t end, bool with_full_stops) {
-  bool found = false;
-  size_t before = end;
-  while (before > begin) {
-    auto next = static_cast<int32_t>(before);
-    UChar32 c;
-    U8_PREV(text.data(), static_cast<int32_t>(begin), next, c);
-    const bool is_final = is_final_mark(c) && (with_full_stops || c != '.');
-    if (!is_final && !is_quote_or_bracket(c)) break;
-    found = found || is_final;
-    before = static_cast<size_t>(next);
-  }
-  return found && before > begin ? before : end;
-}
 
 /// The word alignment of a segment, sorted by source words.
 class Alignment {
@@ -303,13 +243,10 @@ class Placer {
 
   /// Whether the text of an element in the source ends with punctuation.
   bool ends_with_punctuation(size_t i) const {
-    const std::string_view text = source_.substr(0, elements_[i].end);
-    const size_t end = text.find_last_not_of(" \t\r\n");
-    auto next = static_cast<int32_t>(end == std::string_view::npos ? 0 : end + 1);
-    if (next <= static_cast<int32_t>(elements_[i].begin)) return false;
-    UChar32 c;
-    U8_PREV(text.data(), 0, next, c);
-    return is_punctuation(c);
+    const SegmentElement& e = elements_[i];
+    const std::string_view text = trim_spaces(source_.substr(e.begin, e.end - e.begin));
+    const bool one_character = text.size() <= 4 && punctuation_count(text) == 1;
+    return one_character || skip_punctuation_back(text, 0, text.size(), 1) < text.size();
   }
 
   /// The bytes of an element that covers these words. If punctuation of its first or last word is outside of
