@@ -35,6 +35,8 @@ class TranslateOptions(TypedDict, total=False):
     'number of hypotheses kept in each step; 1: greedy search [as stored with the model]; from 1 to 1000'
     begin_suppress_tokens: Sequence[int]
     'ids of tokens that no output begins with, after forced_first_token; at least 0'
+    capitals: bool
+    'translate a line in capitals as one in small letters, and write its translation in capitals'
     confidence: bool
     'add how good the translation may be, from 0 to 1'
     coverage_penalty: float
@@ -44,7 +46,7 @@ class TranslateOptions(TypedDict, total=False):
     forced_first_token: int
     'id of the token that every output begins with, whatever its probability; -1: none; at least -1'
     keep_symbols: bool | None
-    'keep a line without a letter or digit as it is [true, but false for imported models]'
+    'keep a line without a letter or digit as it is [true, but false for imported models, which translate it as the original program does]'
     layer: int | None
     "decoder layer of alignments and attention, counted from 0, or from the last with -1, -2, ... [as stored with the model: 'sixfold info' shows it]"
     length_factor: float
