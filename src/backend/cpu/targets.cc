@@ -12,6 +12,7 @@
 namespace hwy {
 namespace {
 
+#if HWY_ARCH_X86
 /// The bits of `numbers`.
 template <typename... Numbers>
 constexpr unsigned bits(Numbers... numbers) {
@@ -19,6 +20,7 @@ constexpr unsigned bits(Numbers... numbers) {
 }
 
 bool has_all(unsigned bits, unsigned wanted) { return (bits & wanted) == wanted; }
+#endif
 
 int64_t detect_targets() {
   int64_t targets = HWY_ENABLED_BASELINE | HWY_EMU128 | HWY_SCALAR;
