@@ -69,7 +69,7 @@ HWY_INLINE void store_results(Vector sums, const Int8Results& results, int row, 
   if (count >= lanes)
     hn::StoreU(values, d, to);
   else
-    hn::BlendedStore(values, hn::FirstN(d, static_cast<size_t>(count)), d, to);
+    store_first(values, to, count);
 }
 
 /// Products with steps of two int16.

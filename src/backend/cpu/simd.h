@@ -35,6 +35,18 @@ HWY_INLINE Vector load_first(const float* p, int64_t count) {
   return hn::Load(Floats(), first);
 }
 
+/// Stores the first `count` lanes. Memory beyond them is not written, also not with what it holds, since
+/// another thread may write it. (BlendedStore does that on instruction sets without masks.)
+HWY_INLINE void store_first(Vector v, float* p, int64_t count) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  hn::BlendedStore(v, hn::FirstN(Floats(), static_cast<size_t>(count)), Floats(), p);
+#else
+  HWY_ALIGN float all[lanes];
+  hn::Store(v, Floats(), all);
+  std::memcpy(p, all, sizeof(float) * static_cast<size_t>(count));
+#endif
+}
+
 /// Calls body(i, load, store) for i = 0, lanes, 2 * lanes, ... below n: first with full vectors, then with a
 /// partial one. `load(p)` and `store(v, p)` access only elements before the end; lanes beyond it are loaded as
 /// zero.
@@ -47,10 +59,9 @@ HWY_INLINE void over_vectors(int64_t n, const Body& body) {
         i, [&](const float* p) HWY_ATTR { return hn::LoadU(d, p); },
         [&](Vector v, float* p) HWY_ATTR { hn::StoreU(v, d, p); });
   if (i < n) {
-    const auto mask = hn::FirstN(d, static_cast<size_t>(n - i));
     body(
         i, [&](const float* p) HWY_ATTR { return load_first(p, n - i); },
-        [&](Vector v, float* p) HWY_ATTR { hn::BlendedStore(v, mask, d, p); });
+        [&](Vector v, float* p) HWY_ATTR { store_first(v, p, n - i); });
   }
 }
 
