@@ -16,12 +16,8 @@
 
 namespace sixfold {
 
-/// Options that the command line sets by files and further options.
-struct LineOptions {
-  OutputConstraints constraints;
-};
-static void visit(OptionVisitor& v, LineOptions& line) {
-  OutputConstraints& o = line.constraints;
+/// What the command line reads from files.
+static void visit(OptionVisitor& v, OutputConstraints& o) {
   v.field("prefix", o.prefix, "the translation begins with this text");
   v.field("phrases", o.phrases, "the translation contains these phrases");
   v.field("banned_phrases", o.banned_phrases, "the translation contains none of these phrases");
@@ -96,26 +92,26 @@ py::object line_of(TranslatedLine&& line, const ExtraOutputs& details) {
 struct TranslateCall {
   TranslateOptions options;
   GenerationConfig generation;
-  LineOptions line;
+  OutputConstraints constraints;
   std::vector<GlossaryEntry> glossary;
 
   TranslateCall(const Translator& translator, const py::dict& keywords) : generation(translator.generation()) {
     if (!keywords.empty()) read(keywords);
     options.generation = generation;
-    require(options.split_sentences.empty() || line.constraints.empty(),
+    require(options.split_sentences.empty() || constraints.empty(),
             "translate: prefix, phrases and banned_phrases are for texts that are translated whole; leave out "
             "split_sentences, or these");
-    require(!options.sample || (glossary.empty() && line.constraints.phrases.empty() &&
-                                line.constraints.banned_phrases.empty()),
+    require(!options.sample ||
+                (glossary.empty() && constraints.phrases.empty() && constraints.banned_phrases.empty()),
             "translate: sample draws translations, so that phrases, banned_phrases and glossary can't be kept");
-    if (line.constraints.empty() && glossary.empty()) return;
+    if (constraints.empty() && glossary.empty()) return;
     std::shared_ptr<const Glossary> known;
     if (!glossary.empty()) known = std::make_shared<const Glossary>(glossary);
-    options.constraints = [known, all = line.constraints](size_t, const std::string& source) {
-      OutputConstraints constraints = all;
+    options.constraints = [known, all = constraints](size_t, const std::string& source) {
+      OutputConstraints found = all;
       if (known)
-        for (std::string& phrase : known->targets_in(source)) constraints.phrases.push_back(std::move(phrase));
-      return constraints;
+        for (std::string& phrase : known->targets_in(source)) found.phrases.push_back(std::move(phrase));
+      return found;
     };
   }
 
@@ -129,8 +125,9 @@ struct TranslateCall {
       for (const auto& [source, target] : py::dict(phrases))
         glossary.push_back({utf8_of(source), utf8_of(target)});
     const py::object retry = others.attr("pop")("retry", py::none());
-    read_keywords(others, "translate",
-                  {AnyOptions(options), AnyOptions(options.details), AnyOptions(generation), AnyOptions(line)});
+    read_keywords(
+        others, "translate",
+        {AnyOptions(options), AnyOptions(options.details), AnyOptions(generation), AnyOptions(constraints)});
     if (retry.is_none()) return;
     require(py::isinstance<py::dict>(retry), "translate: retry: expected a dict of settings");
     read_keywords(retry, "translate: retry", {AnyOptions(options.retry.emplace(options.settings(generation)))});
@@ -436,7 +433,7 @@ void add_predictors(py::module_& m) {
   m.def("options", [] {
     py::dict all;
     all["RuntimeOptions"] = options_of<RuntimeOptions>();
-    all["TranslateOptions"] = options_of<TranslateOptions, ExtraOutputs, GenerationConfig, LineOptions>();
+    all["TranslateOptions"] = options_of<TranslateOptions, ExtraOutputs, GenerationConfig, OutputConstraints>();
     all["GenerateOptions"] = options_of<GenerateOptions>();
     all["FillOptions"] = options_of<FillOptions>();
     all["AnswerOptions"] = options_of<AnswerOptions>();

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/options.h"
-#include "model_folder/provenance.h"
 #include "runtime/poll.h"
 #include "tasks/translation/confidence.h"
 #include "tasks/translation/extra_outputs.h"
@@ -108,7 +107,7 @@ void TranslationJob::SearchRecord::see(std::span<const SearchCandidate> candidat
 }
 
 TranslationJob::TranslationJob(ModelRuntime& model, const SourceEncoder& encoder, const Shortlist* shortlist,
-                               const LineSource& next, const TranslateOptions& options,
+                               const LineSource& next, const TranslateOptions& options, bool keeps_symbols,
                                const TranslatedLineReceiver& emit)
     : RequestGroup(model.engine(), options.caller),
       model_(model),
@@ -116,7 +115,7 @@ TranslationJob::TranslationJob(ModelRuntime& model, const SourceEncoder& encoder
       options_(options),
       emit_(emit),
       encoder_(encoder),
-      keeps_symbols_(options.keep_symbols ? *options.keep_symbols : !is_imported(model.folder())),
+      keeps_symbols_(keeps_symbols),
       line_case_(model.config(), model.source(), options),
       search_(model, first_search(model, options, encoder.layout(), shortlist)),
       retry_(retry_search(model, options, encoder.layout(), shortlist)),
@@ -237,7 +236,8 @@ TranslationJob::SearchInput TranslationJob::encode(TranslatedLine& line) {
   const bool keeps = keeps_symbols_ && !has_letter_or_digit(text);
   EncodedLine encoded;
   if (!keeps) encoded = encoded_line(input.text);
-  if (encoded.tokens_cut > 0) text.resize(std::min(text.size(), encoded.bytes));  // the rest asks for no phrase
+  if (encoded.tokens_cut > 0 && options_.constraints)  // what was cut off asks for no phrase
+    text.resize(std::min(text.size(), encoder_.bytes_of(input.text, encoded.tokens)));
   input.constraints = constraints_of(text);
   if (keeps && !input.constraints.asks_for_text()) return input;
   if (keeps) encoded = encoded_line(input.text);

@@ -21,9 +21,11 @@ namespace sixfold {
 /// engine to decode, and emits finished lines in order.
 class TranslationJob final : public RequestGroup {
  public:
-  /// `shortlist`: null if all tokens are allowed. All arguments must outlive the job.
+  /// `shortlist`: null if all tokens are allowed. `keeps_symbols`: the value of
+  /// `TranslateOptions::keep_symbols`, or its default. All arguments must outlive the job.
   TranslationJob(ModelRuntime& model, const SourceEncoder& encoder, const Shortlist* shortlist,
-                 const LineSource& next, const TranslateOptions& options, const TranslatedLineReceiver& emit);
+                 const LineSource& next, const TranslateOptions& options, bool keeps_symbols,
+                 const TranslatedLineReceiver& emit);
   /// Returns when all lines have been emitted. Rethrows an exception of `next`, of `emit` or of a
   /// translation.
   void run();

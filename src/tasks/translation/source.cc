@@ -54,21 +54,23 @@ EncodedLine SourceEncoder::encode(const std::string& line, int max_tokens) const
       "the target language is not given, and the line does not begin with the token of one, such as {}; the "
       "model translates {}",
       targets_.empty() ? "" : targets_.front(), directions_);
-  const std::string added = tokens_ ? "" : language_token_;
-  encoded.ids = tokenizer_.encode(added + text);
-  encoded.bytes = text.size();
+  encoded.ids = tokenizer_.encode(tokens_ ? text : language_token_ + text);
   if (encoded.ids.empty()) return encoded;
   if (const auto limit = static_cast<size_t>(max_tokens); encoded.ids.size() > limit) {
     encoded.tokens_cut = encoded.ids.size() - limit;
     encoded.ids.resize(limit);
-    const std::vector<LocatedToken> located = tokenizer_.locate(added + text);
-    const size_t end = limit > 0 && limit <= located.size() ? located[limit - 1].end : 0;
-    encoded.bytes = std::max(end, added.size()) - added.size();
   }
   encoded.tokens = encoded.ids.size();
   if (tokens_) encoded.ids.insert(encoded.ids.begin(), tokens_->id(parts.token));
   encoded.ids = layout_.source(encoded.ids, tokenizer_.eos());
   return encoded;
+}
+
+size_t SourceEncoder::bytes_of(const std::string& line, size_t tokens) const {
+  const std::string added = tokens_ ? "" : language_token_;
+  const std::vector<LocatedToken> located = tokenizer_.locate(added + text_of(line));
+  const size_t end = tokens > 0 && tokens <= located.size() ? located[tokens - 1].end : 0;
+  return std::max(end, added.size()) - added.size();
 }
 
 namespace {

@@ -17,7 +17,6 @@ struct EncodedLine {
   std::vector<int32_t> ids;  ///< with the tokens around it; none for a line without visible characters
   size_t tokens = 0;         ///< number of tokens of the text itself
   size_t tokens_cut = 0;     ///< number of tokens removed from its end because of the limit
-  size_t bytes = 0;          ///< of the text, without the token of its language, that were not removed
 
   /// Logs a warning if tokens were cut. `place` names the line: "line 7".
   void warn(const std::string& place) const;
@@ -36,6 +35,9 @@ class SourceEncoder {
   /// Keeps at most `max_tokens` tokens, not counting those around the text. Throws an input error for a line
   /// that lacks the token of its target language.
   EncodedLine encode(const std::string& line, int max_tokens) const;
+  /// The number of bytes of a line, without the token of its language, to which its first `tokens` tokens
+  /// belong.
+  size_t bytes_of(const std::string& line, size_t tokens) const;
   /// The number of tokens at the start and at the end of each line that belong to no word of it.
   size_t prefix() const { return layout_.source_start.size() + (language_token_.empty() ? 0 : 1); }
   size_t suffix() const { return layout_.source_end_size(); }

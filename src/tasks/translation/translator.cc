@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "model/attention_weights.h"
+#include "model_folder/provenance.h"
 #include "model_folder/shortlist.h"
 #include "runtime/model_runtime.h"
 #include "runtime/search.h"
@@ -146,7 +147,10 @@ SentenceAttention self_attention(ModelRuntime& runtime, const std::string& sourc
 struct Translator::State {
   using Languages = std::pair<std::string, std::string>;  // source and target, as in `TranslateOptions`
 
-  std::mutex mutex;                                                    // guards all members
+  explicit State(const std::string& folder) : keeps_symbols(!is_imported(folder)) {}
+
+  const bool keeps_symbols;  // the default of `TranslateOptions::keep_symbols`
+  std::mutex mutex;          // guards the other members
   std::map<std::string, std::shared_ptr<const Shortlist>> shortlists;  // by file
   std::map<Languages, SourceEncoder> encoders;
   std::map<std::vector<std::string>, std::string> placeholders;  // by languages and shortlist
@@ -174,7 +178,7 @@ struct Translator::State {
 };
 
 Translator::Translator(std::shared_ptr<ModelRuntime> opened)
-    : Predictor(std::move(opened)), state_(std::make_shared<State>()) {
+    : Predictor(std::move(opened)), state_(std::make_shared<State>(model().folder())) {
   require_task(config(), TranslationSettings::network, model().folder());
   settings_of<TranslationSettings>(config());
   model().source(), model().target();  // throws if a tokenizer is missing
@@ -239,8 +243,9 @@ void Translator::translate(const LineSource& next, const TranslateOptions& optio
       options.split_sentences.empty() || !encoder.needs_target_token(),
       "the target language must be given where lines are split into sentences: only the first of them would "
       "begin with its token");
+  const bool keeps_symbols = options.keep_symbols.value_or(state_->keeps_symbols);
   if (options.split_sentences.empty())
-    return TranslationJob(model(), encoder, shortlist.get(), next, options, emit).run();
+    return TranslationJob(model(), encoder, shortlist.get(), next, options, keeps_symbols, emit).run();
   const ExtraOutputs& extra = options.details;
   require(!extra.tokens && !extra.attention && !extra.all_attention && !extra.search,
           "token scores, attention and the steps of the search are not available for paragraphs, which are "
@@ -250,7 +255,7 @@ void Translator::translate(const LineSource& next, const TranslateOptions& optio
     return paragraphs.next_sentence(line, wait);
   };
   const TranslatedLineReceiver receive = [&](const TranslatedLine& line) { paragraphs.receive(line); };
-  TranslationJob(model(), encoder, shortlist.get(), next_sentence, options, receive).run();
+  TranslationJob(model(), encoder, shortlist.get(), next_sentence, options, keeps_symbols, receive).run();
 }
 
 std::vector<Translation> Translator::score(std::span<const std::string> sources,
