@@ -218,7 +218,8 @@ void warn_of_document(const std::string& input) {
       {".po", TextKind::po},       {".xlf", TextKind::xliff},        {".xliff", TextKind::xliff},
       {".md", TextKind::markdown}, {".markdown", TextKind::markdown}};
   const auto kind = kinds.find(std::filesystem::path(input).extension());
-  if (kind == kinds.end()) return;
+  std::error_code ignored;
+  if (kind == kinds.end() || !std::filesystem::exists(input, ignored)) return;
   log_warning(
       "{}: is translated line by line, with its tags as words; '--markup {}' translates only the text of a "
       "document ('--markup none' omits this warning)",
