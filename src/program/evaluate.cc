@@ -285,9 +285,15 @@ void add_evaluate(CLI::App& app) {
       "also has the p-value of the paired bootstrap, which is too small for systems that are alike.\n"
       "A star marks systems that differ significantly from the first, by Holm's method for all comparisons.\n"
       "Example:\n  sixfold translate model --input test.en | sixfold evaluate --reference test.de");
-  command.callback([settings, program = command.get_option("--metric-command")] {
-    require(program->count() == 0 || !settings->options.command.command.empty(),
+  command.callback([settings, &command] {
+    const auto given = [&](const char* option) { return command.count(option) > 0; };
+    require(!given("--metric-command") || !settings->options.command.command.empty(),
             "--metric-command: names no program");
+    for (const char* option : {"--samples", "--seed"})
+      require(!given(option) || settings->resampling(),
+              "{} has no effect without --confidence or --compare; add one of them", option);
+    require(!given("--trials") || !settings->others.empty(),
+            "--trials has no effect without --compare; add it");
     run(*settings);
   });
 }

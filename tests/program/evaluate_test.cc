@@ -373,8 +373,8 @@ TEST_F(Evaluate, TakesOrRefusesAnyTwoOptions) {
                                     {"--score-only", ""},
                                     {"--format json", ""},
                                     {"--width 3", ""},
-                                    {"--confidence", ""},
-                                    {"--compare " + other, ""},
+                                    {"--confidence --samples 10", ""},
+                                    {"--compare " + other + " --trials 10", ""},
                                     {"-r " + other, ""}};
   const std::set<std::pair<std::string, std::string>> refused{{"--lowercase", "--ter-case-sensitive"},
                                                               {"--lowercase", "--metric-command"},
@@ -388,8 +388,7 @@ TEST_F(Evaluate, TakesOrRefusesAnyTwoOptions) {
       std::string metric = one.metric.empty() ? two.metric : one.metric;
       if (!two.metric.empty() && two.metric != metric) metric += "," + two.metric;
       if (metric.empty()) metric = "exact_match";
-      const Outcome outcome =
-          sixfold(files_ + " --samples 10 --trials 10 --metric " + metric + " " + one.text + " " + two.text);
+      const Outcome outcome = sixfold(files_ + " --metric " + metric + " " + one.text + " " + two.text);
       const auto name = [](const Option& option) { return option.text.substr(0, option.text.find(' ')); };
       if (refused.contains({name(one), name(two)})) {
         expect_error(outcome, name(one));
@@ -406,6 +405,9 @@ TEST_F(Evaluate, RefusesSettingsOfOtherMetrics) {
   expect_error(sixfold(files_ + " --sentence-level"),
                "--sentence-level prints the scores of one system by one");
   expect_error(sixfold(files_ + " --tokenize spm"), "spm needs a model");
+  for (const char* option : {"--samples 10", "--seed 3", "--trials 10"})
+    expect_error(sixfold(files_ + " " + option), "has no effect without");
+  expect_error(sixfold(files_ + " --confidence --trials 10"), "--trials has no effect without --compare");
   expect_error(sixfold(files_ + " --tokenize spm --spm-model " + reference_), "ref");
   EXPECT_EQ(sixfold(files_ + " --metric chrf --tokenize intl --smooth floor").status, 0) << "as in version 0.3";
 }

@@ -12,9 +12,11 @@
 namespace sixfold {
 namespace {
 
-/// Throws an input error that names a sampling option that is set, since beam search does not use it.
-void require_no_sampling_options(const DrawChoice& draw) {
-  const std::vector<std::string> set = differing_keys(write_options(draw), write_options(DrawChoice()));
+/// Throws an input error that names a sampling option that is set, since beam search does not use it. A seed
+/// may accompany the model's own beam size, with which each call has the same texts anyway.
+void require_no_sampling_options(const GenerateOptions& options) {
+  std::vector<std::string> set = differing_keys(write_options(options.draw), write_options(DrawChoice()));
+  if (options.beam_size && options.seed != GenerateOptions().seed) set.emplace_back("seed");
   require(set.empty(), "beam search draws no tokens, so that {} has no effect; leave it out, or the beam size",
           set.empty() ? "" : set[0]);
 }
@@ -141,7 +143,7 @@ std::shared_ptr<BeamPlan> GenerationJob::beam_plan() const {
           "beam search chooses no tokens one by one, so that it gives none with its likeliest");
   require(options_.stop.empty(),
           "beam search does not support stop strings; leave out the beam size, or the stop strings");
-  require_no_sampling_options(options_.draw);
+  require_no_sampling_options(options_);
   require(options_.draft_tokens.value_or(0) == 0,
           "draft_tokens is {}, but beam search does not support guesses; leave it out, or the beam size",
           options_.draft_tokens.value_or(0));

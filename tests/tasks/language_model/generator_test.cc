@@ -278,6 +278,7 @@ TEST_F(GeneratorTest, RefusesImpossibleOptions) {
   refuse({.beam_size = 2, .samples = 3}, "samples is 3, but a beam of 2 finds at most 2 texts");
   refuse({.draw = {.repetition_penalty = 2}, .beam_size = 2}, "so that repetition_penalty has no effect");
   refuse({.draw = {.top_k = 2}, .beam_size = 2}, "so that top_k has no effect");
+  refuse({.beam_size = 2, .seed = 7}, "so that seed has no effect");
   refuse({.beam_size = 2, .stop = {"a"}}, "beam search does not support stop strings");
   refuse({.draw = {.temperature = -3}, .beam_size = 2}, "temperature: expected a number at least 0");
   EXPECT_EQ(Generator(model_, {.threads = 1}).generate(std::vector<std::string>{"\xFF"})[0].error,
