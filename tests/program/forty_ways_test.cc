@@ -77,6 +77,14 @@ TEST_F(FortyWaysOfASentence, SymbolsAreKept) {
   EXPECT_NE(
       lines_of("translate " + model_ + " --glossary " + (folder_ / "glossary"), {"..."})[0].find("Pferde"),
       std::string::npos);
+  // Where the model comes from matters only to those who do not say it.
+  write_file_atomically(model_ + "/provenance.json", "{bad");
+  EXPECT_EQ(lines_of("translate " + model_ + " --keep-symbols true", lines), kept);
+  write_file_atomically(folder_ / "line", "a\n");
+  expect_error(sixfold("translate " + model_ + " --input " + (folder_ / "line")), "provenance.json");
+  EXPECT_EQ(
+      sixfold("score " + model_ + " --source " + (folder_ / "line") + " --target " + (folder_ / "line")).status,
+      0);
 }
 
 TEST_F(FortyWaysOfASentence, AreScoredAlike) {

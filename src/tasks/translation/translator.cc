@@ -147,10 +147,22 @@ SentenceAttention self_attention(ModelRuntime& runtime, const std::string& sourc
 struct Translator::State {
   using Languages = std::pair<std::string, std::string>;  // source and target, as in `TranslateOptions`
 
-  explicit State(const std::string& folder) : keeps_symbols(!is_imported(folder)) {}
+  explicit State(const std::string& folder) {
+    try {
+      keeps_symbols_ = !is_imported(folder);
+    } catch (const Error& error) {
+      fault_ = error.what();
+    }
+  }
 
-  const bool keeps_symbols;  // the default of `TranslateOptions::keep_symbols`
-  std::mutex mutex;          // guards the other members
+  /// The default of `TranslateOptions::keep_symbols`. Throws an input error if the folder did not tell where
+  /// the model comes from.
+  bool keeps_symbols() const {
+    require(fault_.empty(), "{}", fault_);
+    return keeps_symbols_;
+  }
+
+  std::mutex mutex;                                                    // guards the following members
   std::map<std::string, std::shared_ptr<const Shortlist>> shortlists;  // by file
   std::map<Languages, SourceEncoder> encoders;
   std::map<std::vector<std::string>, std::string> placeholders;  // by languages and shortlist
@@ -175,6 +187,10 @@ struct Translator::State {
     if (!loaded) loaded = std::make_shared<const Shortlist>(load_shortlist(path, model.config()));
     return loaded;
   }
+
+ private:
+  bool keeps_symbols_ = false;
+  std::string fault_;
 };
 
 Translator::Translator(std::shared_ptr<ModelRuntime> opened)
@@ -243,7 +259,7 @@ void Translator::translate(const LineSource& next, const TranslateOptions& optio
       options.split_sentences.empty() || !encoder.needs_target_token(),
       "the target language must be given where lines are split into sentences: only the first of them would "
       "begin with its token");
-  const bool keeps_symbols = options.keep_symbols.value_or(state_->keeps_symbols);
+  const bool keeps_symbols = options.keep_symbols ? *options.keep_symbols : state_->keeps_symbols();
   if (options.split_sentences.empty())
     return TranslationJob(model(), encoder, shortlist.get(), next, options, keeps_symbols, emit).run();
   const ExtraOutputs& extra = options.details;
