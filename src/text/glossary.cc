@@ -3,7 +3,6 @@
 #include <unicode/locid.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
-#include <unicode/utf8.h>
 
 #include <algorithm>
 
@@ -11,50 +10,17 @@
 #include "text/capitals.h"
 #include "text/read_text.h"
 #include "text/utf8.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
 
-/// Zero-width joiners and non-joiners stand within words of Persian and of Indian languages.
-bool is_joiner(UChar32 c) { return c == 0x200C || c == 0x200D; }
-
-}  // namespace
-
-bool is_within_words(char32_t character) {
-  const auto c = static_cast<UChar32>(character);
-  if (is_joiner(c)) return true;
-  constexpr uint32_t word = U_GC_L_MASK | U_GC_M_MASK | U_GC_N_MASK;
-  if (!(U_GET_GC_MASK(c) & word)) return false;
-  const auto line_break = static_cast<ULineBreak>(u_getIntPropertyValue(c, UCHAR_LINE_BREAK));
-  return line_break != U_LB_IDEOGRAPHIC && line_break != U_LB_CONDITIONAL_JAPANESE_STARTER &&
-         line_break != U_LB_COMPLEX_CONTEXT;
-}
-
-namespace {
-
 /// The words of well-formed text, in the normalization form C.
 std::vector<std::string> words_of(std::string_view original) {
-  const std::string all = composed(original);
-  const std::string_view text = all;
+  const std::string text = composed(original);
   std::vector<std::string> words;
-  bool joins = false;  // whether the last character can be continued
-  const auto length = static_cast<int32_t>(text.size());
-  for (int32_t begin = 0, end = 0; begin < length; begin = end) {
-    UChar32 c = 0;
-    U8_NEXT(text.data(), end, length, c);
-    const bool mark = U_GET_GC_MASK(c) & U_GC_M_MASK;
-    const std::string_view bytes =
-        text.substr(static_cast<size_t>(begin), static_cast<size_t>(end) - static_cast<size_t>(begin));
-    if (u_isUWhiteSpace(c)) {
-      joins = false;
-    } else if (!words.empty() &&
-               ((joins && is_within_words(static_cast<char32_t>(c))) || (mark && begin > 0))) {
-      words.back() += bytes;
-    } else {
-      words.emplace_back(bytes);
-      joins = is_within_words(static_cast<char32_t>(c));
-    }
-  }
+  for (const TextRange& word : phrase_words(text))
+    words.push_back(text.substr(word.begin, word.end - word.begin));
   return words;
 }
 
@@ -88,7 +54,7 @@ void check_phrase(size_t entry, const char* side, const std::string& phrase) {
   const icu::UnicodeString characters = icu::UnicodeString::fromUTF8(phrase);
   for (int32_t i = 0; i < characters.length(); ++i) {
     const char16_t c = characters[i];
-    if ((u_iscntrl(c) && !is_joiner(c)) || c == 0x2028 || c == 0x2029) refuse("has a control character");
+    if ((u_iscntrl(c) && !is_within_words(c)) || c == 0x2028 || c == 0x2029) refuse("has a control character");
   }
 }
 

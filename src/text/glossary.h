@@ -8,19 +8,14 @@
 
 namespace sixfold {
 
-/// Whether a character is a part of words: a letter, mark or digit of a script that is written with spaces, or
-/// a zero-width joiner or non-joiner.
-bool is_within_words(char32_t character);
-
 struct GlossaryEntry {
   std::string source, target;
 
   bool operator==(const GlossaryEntry&) const = default;
 };
 
-/// Phrases with their translations. Phrases are compared word by word, in the normalization form C: a word is a
-/// run of letters, marks and digits; every other visible character counts as a word, as does each character of
-/// a script that is written without spaces. So "cat" is not found in "cats", and white space is ignored.
+/// Phrases with their translations. Phrases are compared word by word (`phrase_words`), in the normalization
+/// form C. So "cat" is not found in "cats", and white space is ignored.
 /// A source phrase without a capital letter is found in any case; others are found as they are written, and in
 /// a text in capitals (`is_in_capitals`) in any case. Safe to share between threads.
 class SIXFOLD_API Glossary {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "text/glossary.h"
 #include "text/sentences.h"
 #include "text/utf8.h"
 
@@ -91,6 +90,40 @@ size_t count_words(std::string_view text) {
   size_t count = 0;
   for_each_word(text, [&](TextRange) { ++count; });
   return count;
+}
+
+bool is_within_words(char32_t character) {
+  const auto c = static_cast<UChar32>(character);
+  if (c == 0x200C || c == 0x200D) return true;  // joiners stand within words of Persian and Indian languages
+  constexpr uint32_t word = U_GC_L_MASK | U_GC_M_MASK | U_GC_N_MASK;
+  if (!(U_GET_GC_MASK(c) & word)) return false;
+  const auto line_break = static_cast<ULineBreak>(u_getIntPropertyValue(c, UCHAR_LINE_BREAK));
+  return line_break != U_LB_IDEOGRAPHIC && line_break != U_LB_CONDITIONAL_JAPANESE_STARTER &&
+         line_break != U_LB_COMPLEX_CONTEXT;
+}
+
+std::vector<TextRange> phrase_words(std::string_view text) {
+  std::vector<TextRange> words;
+  bool joins = false, begins = true;  // whether the last word can go on, and whether the next one must begin
+  const auto length = static_cast<int32_t>(text.size());
+  for (int32_t begin = 0, end = 0; begin < length; begin = end) {
+    UChar32 c = 0;
+    U8_NEXT(text.data(), end, length, c);
+    if (u_isUWhiteSpace(c)) {
+      begins = true;
+      continue;
+    }
+    const bool within = c >= 0 && is_within_words(static_cast<char32_t>(c)),
+               mark = c >= 0 && (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0;
+    if (!begins && ((joins && within) || mark)) {
+      words.back().end = static_cast<size_t>(end);
+    } else {
+      words.push_back({static_cast<size_t>(begin), static_cast<size_t>(end)});
+      joins = within;
+    }
+    begins = false;
+  }
+  return words;
 }
 
 bool begins_within_word(std::string_view text) {

@@ -25,6 +25,15 @@ SIXFOLD_API std::vector<TextRange> word_parts(std::string_view text);
 /// `word_ranges(text).size()`
 size_t count_words(std::string_view text);
 
+/// Whether a character is a part of words: a letter, mark or digit of a script that is written with spaces, or
+/// a zero-width joiner or non-joiner.
+bool is_within_words(char32_t character);
+
+/// The words of a text that the phrases of a glossary are made of, in order: runs of letters, marks and digits;
+/// every other visible character counts as a word, as does each character of a script that is written without
+/// spaces. Takes O(n) time.
+std::vector<TextRange> phrase_words(std::string_view text);
+
 /// The runs of word characters (`is_within_words`) of a text, in order.
 std::vector<TextRange> words_of_letters(std::string_view text);
 

@@ -150,6 +150,8 @@ TEST_F(Translate, DrawsTranslations) {
   expect_error(refused("--sample --beam-size 2"), "beam_size has no effect");
   expect_error(refused("--sample --retry beam_size=8"), "retry: sample draws translations, so that beam_size");
   expect_error(refused("--sample --stopping-criterion beam_finished"), "stopping_criterion has no effect");
+  expect_error(refused("--sample --finished-keeps-slot true"), "finished_keeps_slot has no effect");
+  expect_error(refused("--sample --retry finished_keeps_slot=true"), "finished_keeps_slot has no effect");
   expect_error(refused("--allow-endings"), "--allow-endings has no effect");
   expect_error(refused("--top-p 0.9"), "top_p has no effect");
   expect_error(refused("--seed 5"), "seed has no effect");

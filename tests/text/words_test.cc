@@ -50,6 +50,21 @@ TEST(Words, OfLettersAreRunsOfThem) {
   EXPECT_TRUE(words_of_letters("... ").empty());
 }
 
+TEST(Words, OfPhrasesAreRunsOfLettersOrSingleCharacters) {
+  const auto words = [](const std::string& text) {
+    std::vector<std::string> found;
+    for (const TextRange& word : phrase_words(text))
+      found.push_back(text.substr(word.begin, word.end - word.begin));
+    return found;
+  };
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(words(" It's a\u0301b, 3%\t"), (Words{"It", "'", "s", "a\u0301b", ",", "3", "%"}));
+  EXPECT_EQ(words("\u6771\u4EAC a\u200Cb \u2764\uFE0Fa"),
+            (Words{"\u6771", "\u4EAC", "a\u200Cb", "\u2764\uFE0F", "a"}));
+  EXPECT_EQ(words(" \u0301a \xFF"), (Words{"\u0301a", "\xFF"}));
+  EXPECT_TRUE(words(" \u3000 ").empty());
+}
+
 TEST(WordParts, OfAnIllFormedTextCoverIt) {
   const std::string text = "\xE6\x97東京\xFFに\x80";
   const std::vector<TextRange> parts = word_parts(text);

@@ -13,6 +13,7 @@
 #include "tasks/translation/minimum_bayes_risk.h"
 #include "tasks/translation/unknown_words.h"
 #include "text/utf8.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -38,9 +39,13 @@ void check_sampling(const TranslateOptions& o, const GenerationConfig& settings)
     require(!o.retry || o.retry->beam_size == o.settings(settings).beam_size ||
                 o.retry->beam_size == settings.beam_size,
             "retry: sample draws translations, so that beam_size has no effect; leave it out");
-    for (const auto* given : {&o.generation, &o.retry})
-      require(!*given || (*given)->stopping_criterion == settings.stopping_criterion,
-              "sample draws translations, so that stopping_criterion has no effect; leave it out");
+    const auto require_same = [&](std::string_view name, auto GenerationConfig::*setting) {
+      for (const auto* given : {&o.generation, &o.retry})
+        require(!*given || **given.*setting == settings.*setting,
+                "sample draws translations, so that {} has no effect; leave it out", name);
+    };
+    require_same("stopping_criterion", &GenerationConfig::stopping_criterion);
+    require_same("finished_keeps_slot", &GenerationConfig::finished_keeps_slot);
     require(!o.details.search, "sample draws translations, so that there are no steps of a search to show");
     return;
   }
@@ -190,10 +195,30 @@ std::string TranslationJob::place(size_t line) const {
                      options_.first_line + line);
 }
 
-EncodedConstraints TranslationJob::constraints_of(const std::string& source) const {
+/// The text of the line that was read last whose phrases are asked for: the words whose tokens are all kept.
+/// `input`: the line or its small letters, in which words have other numbers of bytes; `kept`: its tokens.
+std::string TranslationJob::kept_words(const std::string& source, const std::string& input,
+                                       const EncodedLine& kept) const {
+  std::string text = encoder_.text_of(source);
+  if (kept.tokens_cut == 0) return text;
+  text = replace_invalid_utf8(text);
+  const std::string encoded = replace_invalid_utf8(encoder_.text_of(input));
+  const size_t end = encoder_.bytes_of(encoded, kept.tokens);
+  std::vector<TextRange> words = phrase_words(text);
+  const auto count =
+      std::ranges::count_if(phrase_words(encoded), [&](TextRange word) { return word.end <= end; });
+  words.resize(std::min(words.size(), static_cast<size_t>(count)));
+  text.resize(words.empty() ? 0 : words.back().end);
+  return text;
+}
+
+/// The constraints of the line that was read last. Parameters: as for `kept_words`.
+EncodedConstraints TranslationJob::constraints_of(const std::string& source, const std::string& input,
+                                                  const EncodedLine& kept) const {
   if (!options_.constraints) return {};
   try {
-    EncodedConstraints encoded = encode_constraints(model_.target(), options_.constraints(read_, source));
+    EncodedConstraints encoded =
+        encode_constraints(model_.target(), options_.constraints(read_, kept_words(source, input, kept)));
     std::vector<int32_t>& prefix = encoded.tokens.prefix;
     if (!prefix.empty() && search_.options.rules.forced_first_token < 0)
       prefix = encoder_.layout().target(prefix);
@@ -232,15 +257,12 @@ TranslationJob::SearchInput TranslationJob::encode(TranslatedLine& line) {
     input.text = std::move(small->text);
     input.capitals = std::move(small->target);
   }
-  std::string text = encoder_.text_of(line.source);
-  const bool keeps = keeps_symbols_ && !has_letter_or_digit(text);
+  const bool keeps = keeps_symbols_ && !has_letter_or_digit(encoder_.text_of(line.source));
   EncodedLine encoded;
-  if (!keeps) encoded = encoded_line(input.text);
-  if (encoded.tokens_cut > 0 && options_.constraints)  // what was cut off asks for no phrase
-    text.resize(std::min(text.size(), encoder_.bytes_of(input.text, encoded.tokens)));
-  input.constraints = constraints_of(text);
+  if (!keeps || (options_.constraints && encoder_.has_target(line.source))) encoded = encoded_line(input.text);
+  input.constraints = constraints_of(line.source, input.text, encoded);
   if (keeps && !input.constraints.asks_for_text()) return input;
-  if (keeps) encoded = encoded_line(input.text);
+  if (encoded.ids.empty()) encoded = encoded_line(input.text);
   input.ids = encoded.ids;
   line.tokens_cut = encoded.tokens_cut;
   count_unknown(encoded);

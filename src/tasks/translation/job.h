@@ -73,7 +73,9 @@ class TranslationJob final : public RequestGroup {
   bool read(bool wait);
   /// The name of a line in messages, from its index.
   std::string place(size_t line) const;
-  EncodedConstraints constraints_of(const std::string& source) const;
+  std::string kept_words(const std::string& source, const std::string& input, const EncodedLine& kept) const;
+  EncodedConstraints constraints_of(const std::string& source, const std::string& input,
+                                    const EncodedLine& kept) const;
   EncodedLine encoded_line(const std::string& line) const;
   void count_unknown(const EncodedLine& line) const;
   SearchInput encode(TranslatedLine& line);

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "text/glossary.h"
 #include "text/utf8.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {

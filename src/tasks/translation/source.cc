@@ -66,9 +66,9 @@ EncodedLine SourceEncoder::encode(const std::string& line, int max_tokens) const
   return encoded;
 }
 
-size_t SourceEncoder::bytes_of(const std::string& line, size_t tokens) const {
+size_t SourceEncoder::bytes_of(const std::string& text, size_t tokens) const {
   const std::string added = tokens_ ? "" : language_token_;
-  const std::vector<LocatedToken> located = tokenizer_.locate(added + text_of(line));
+  const std::vector<LocatedToken> located = tokenizer_.locate(added + text);
   const size_t end = tokens > 0 && tokens <= located.size() ? located[tokens - 1].end : 0;
   return std::max(end, added.size()) - added.size();
 }

@@ -35,15 +35,19 @@ class SourceEncoder {
   /// Keeps at most `max_tokens` tokens, not counting those around the text. Throws an input error for a line
   /// that lacks the token of its target language.
   EncodedLine encode(const std::string& line, int max_tokens) const;
-  /// The number of bytes of a line, without the token of its language, to which its first `tokens` tokens
-  /// belong.
-  size_t bytes_of(const std::string& line, size_t tokens) const;
+  /// The number of bytes to which the first `tokens` tokens of a text belong. The text is valid UTF-8, and that
+  /// of a line without the token of its language.
+  size_t bytes_of(const std::string& text, size_t tokens) const;
   /// The number of tokens at the start and at the end of each line that belong to no word of it.
   size_t prefix() const { return layout_.source_start.size() + (language_token_.empty() ? 0 : 1); }
   size_t suffix() const { return layout_.source_end_size(); }
   const PairLayout& layout() const { return layout_; }
   /// Whether each line must begin with the token of its target language.
   bool needs_target_token() const { return tokens_ && language_token_.empty(); }
+  /// Whether the target language of a line is known.
+  bool has_target(const std::string& line) const {
+    return !needs_target_token() || !tokens_->split(line).token.empty();
+  }
   /// The text of a line, without the token of its target language.
   std::string text_of(const std::string& line) const {
     return needs_target_token() ? std::string(tokens_->split(line).text) : line;

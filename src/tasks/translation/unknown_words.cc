@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "text/glossary.h"
 #include "text/token_words.h"
 #include "text/utf8.h"
 #include "text/words.h"

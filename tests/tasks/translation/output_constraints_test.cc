@@ -8,8 +8,10 @@
 #include "program/small_model.h"
 #include "tasks/translation/translator.h"
 #include "temporary_folder.h"
+#include "text/capitals.h"
 #include "text/sample_text.h"
 #include "text/utf8.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -184,18 +186,54 @@ TEST_F(OutputConstraintsTest, ATranslationThatIsMadeAgainLacksNoMorePhrases) {
   EXPECT_TRUE(std::ranges::any_of(found, &TranslatedLine::retried));
 }
 
-/// The constraints of a line, such as those of a glossary, are those of the part that is translated.
-TEST_F(OutputConstraintsTest, AreThoseOfTheTextThatIsNotCut) {
+/// The constraints of a line, such as those of a glossary, are those of the words that are translated whole.
+TEST_F(OutputConstraintsTest, AreThoseOfTheWordsThatAreNotCut) {
   const Translator translator(folder_.path(), {.threads = 1});
+  const auto seen = [&](const std::string& line, size_t kept, TranslateOptions options = {}) {
+    options.max_source_length = static_cast<int>(kept);
+    options.warn_of_cuts = false;
+    std::string text;
+    options.constraints = [&](size_t, const std::string& source) { return text = source, OutputConstraints(); };
+    translator.translate(Texts{line}, options, [](const TranslatedLine&) {});
+    return text;
+  };
   const std::string line = "A man sees a red house. Nobody likes two horses.";
   const auto tokens = tokenizers_.source->locate(line);
-  for (size_t kept = 1; kept <= tokens.size(); ++kept) {
-    TranslateOptions options{.max_source_length = static_cast<int>(kept), .warn_of_cuts = false};
-    std::string seen;
-    options.constraints = [&](size_t, const std::string& source) { return seen = source, OutputConstraints(); };
-    translator.translate(Texts{line}, options, [](const TranslatedLine&) {});
-    EXPECT_EQ(seen, kept < tokens.size() ? line.substr(0, tokens[kept - 1].end) : line);
+  size_t divided = 0;
+  for (size_t kept = 1; kept < tokens.size(); ++kept) {
+    const size_t cut = tokens[kept - 1].end;
+    std::string whole;
+    for (const TextRange& word : phrase_words(line))
+      if (word.end <= cut) whole = line.substr(0, word.end);
+    EXPECT_EQ(seen(line, kept), whole);
+    divided += whole.size() < cut;
   }
+  EXPECT_GT(divided, 0u) << "some tokens are parts of words";
+  EXPECT_EQ(seen(line, tokens.size()), line);
+
+  // Small letters have other numbers of bytes: the small letter of \u0130 has three, that of \u1E9E two.
+  for (const std::string letter : {"\u0130", "\u1E9E"}) {
+    const std::string capitals = letter + letter + letter + " A MAN SEES A RED HOUSE",
+                      small = in_small_letters(capitals);
+    const auto located = tokenizers_.source->locate(small);
+    const size_t kept = located.size() - 1;
+    ASSERT_GE(located[kept - 1].end, small.rfind(' '));
+    TranslateOptions options;
+    options.capitals = true;
+    EXPECT_EQ(seen(capitals, kept, options), capitals.substr(0, capitals.rfind(' ')));
+  }
+  const std::string valid = "A man \uFFFD sees a red house";
+  const auto of_valid = tokenizers_.source->locate(valid);
+  const size_t end = valid.find(" a red");
+  const auto is_kept = [&](const LocatedToken& token) { return token.end <= end; };
+  EXPECT_EQ(seen("A man \xFF sees a red house", std::ranges::count_if(of_valid, is_kept)),
+            valid.substr(0, end));
+
+  // A line that is kept as it is has no tokens unless they are asked for.
+  TranslateOptions keeping;
+  keeping.keep_symbols = true;
+  EXPECT_EQ(seen("- - - - !", 3, keeping).find('!'), std::string::npos);
+  EXPECT_EQ(seen("- !", 1000, keeping), "- !");
 }
 
 TEST_F(OutputConstraintsTest, SentencesOfAParagraphHaveTheirOwn) {
