@@ -43,6 +43,9 @@ TEST_F(TranslateMarkup, WarnsOfADocumentThatIsTranslatedAsLines) {
   EXPECT_NE(translate(input).text.find(warning), std::string::npos);
   EXPECT_EQ(translate("--markup none " + input).text.find(warning), std::string::npos);
   EXPECT_EQ(translate("--input " + file("in.en", html_)).text.find("--markup"), std::string::npos);
+  for (const char* name : {"IN.HTML", "in.xhtml.gz"})
+    EXPECT_NE(translate("--input " + file(name, html_)).text.find("'--markup html'"), std::string::npos)
+        << name;
 }
 
 TEST_F(TranslateMarkup, TellsWhatATranslationLacks) {

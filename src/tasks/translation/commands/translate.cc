@@ -213,11 +213,15 @@ void run_on_stream(const TranslateSettings& settings) {
 /// Warns of an input whose name is that of a document, which would be translated with its tags as lines.
 void warn_of_document(const std::string& input) {
   static const std::map<std::string, TextKind> kinds = {
-      {".html", TextKind::html},   {".htm", TextKind::html},         {".xhtml", TextKind::html},
-      {".xml", TextKind::xml},     {".srt", TextKind::srt},          {".vtt", TextKind::vtt},
-      {".po", TextKind::po},       {".xlf", TextKind::xliff},        {".xliff", TextKind::xliff},
-      {".md", TextKind::markdown}, {".markdown", TextKind::markdown}};
-  const auto kind = kinds.find(std::filesystem::path(input).extension());
+      {".html", TextKind::html},      {".htm", TextKind::html},    {".xhtml", TextKind::html},
+      {".xml", TextKind::xml},        {".srt", TextKind::srt},     {".vtt", TextKind::vtt},
+      {".po", TextKind::po},          {".xlf", TextKind::xliff},   {".xliff", TextKind::xliff},
+      {".sdlxliff", TextKind::xliff}, {".md", TextKind::markdown}, {".markdown", TextKind::markdown}};
+  std::filesystem::path name = input;
+  if (name.extension() == ".gz") name = name.stem();
+  std::string extension = name.extension();
+  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto kind = kinds.find(extension);
   std::error_code ignored;
   if (kind == kinds.end() || !std::filesystem::exists(input, ignored)) return;
   log_warning(

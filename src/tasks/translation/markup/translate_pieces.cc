@@ -373,6 +373,19 @@ std::vector<SegmentToTranslate> segments_to_translate(const DocumentPieces& with
   return all;
 }
 
+/// Separates a translated part from code beside it, from which punctuation separated it in the source, such as
+/// the bracket of "f (`x`)", that the translation does not have.
+void separate_from_code(const Pieces& pieces, size_t first, std::string_view source, Rewritten& part) {
+  const auto is_code = [&](size_t i) {
+    return i < pieces.size() && pieces[i].kind == PieceKind::boundary && pieces[i].stands_for_words;
+  };
+  std::string& bytes = part.bytes;
+  if (is_code(first - 1) && !begins_within_word(source) && begins_within_word(bytes)) bytes.insert(0, " ");
+  const bool ends = ends_within_word(bytes) ||
+                    (!bytes.empty() && std::string_view(".,;:!?").find(bytes.back()) != std::string_view::npos);
+  if (is_code(part.last) && !ends_within_word(source) && ends && bytes.back() != source.back()) bytes += ' ';
+}
+
 }  // namespace
 
 std::string translate_pieces(const MarkupSource& source, const Pieces& pieces, MarkupLanguage language,
@@ -405,6 +418,7 @@ std::string translate_pieces(const MarkupSource& source, const Pieces& pieces, M
         translations[i].text == texts[i]
             ? std::string(source.bytes.substr(begin, end - begin))
             : SegmentWriter(*document, segment, translations[i], std::move(placeholders)).write()};
+    separate_from_code(pieces, segment.first, source.bytes.substr(begin, end - begin), parts[segment.first]);
   }
   size_t written = 0;
   for (const auto& [first, part] : parts) {

@@ -90,13 +90,16 @@ class XliffReader {
     }
   }
 
-  /// Whether an element contains anything but white space.
+  /// Whether an element contains anything but white space and marks of segments, which may be empty.
   bool has_content(size_t element) const {
-    const auto& events = xliff_.xml.events;
+    const auto is_content = [&](const XmlEvent& event) {
+      if (event.kind == XmlEvent::Kind::text)
+        return count_words(source_.bytes.substr(event.begin, event.end - event.begin)) > 0;
+      const bool is_tag = event.kind == XmlEvent::Kind::start_tag || event.kind == XmlEvent::Kind::end_tag;
+      return !is_tag || xliff_.name(event.element) != "mrk";
+    };
     for (size_t i = xliff_.starts[element] + 1; i < xliff_.ends[element]; ++i)
-      if (events[i].kind != XmlEvent::Kind::text ||
-          count_words(source_.bytes.substr(events[i].begin, events[i].end - events[i].begin)) > 0)
-        return true;
+      if (is_content(xliff_.xml.events[i])) return true;
     return false;
   }
   bool has_section(size_t element) const {

@@ -42,11 +42,32 @@ TEST(Placeholder, NothingIsLostOrRepeated) {
       EXPECT_EQ(translate_html(html, with_placeholder(translate)), translate_html(html, translate)) << html;
 }
 
+/// Code that separates texts does not touch their words if it does not in the source, whatever punctuation the
+/// translations lack.
+TEST(Placeholder, WordsStayApartFromCode) {
+  const TextTranslator only_words = fake_translator([](const std::vector<std::string>& words) {
+    FakeWords result;
+    for (size_t i = 0; i < words.size(); ++i) {
+      std::string letters;
+      for (const char c : words[i])
+        if (c >= 'a' && c <= 'z') letters += c;
+      if (!letters.empty()) result.emplace_back(letters, i);
+    }
+    if (!result.empty()) result.back().first += '.';
+    return result;
+  });
+  EXPECT_EQ(translate_html("<p>See <code>x</code>: the (<code>y</code>, <code>z</code>) and</p>", only_words),
+            "<p>ee. <code>x</code> the. <code>y</code>, <code>z</code> and.</p>");
+  EXPECT_EQ(translate_html("un<code>x</code>s it.<code>y</code>", only_words),
+            "un.<code>x</code>s it.<code>y</code>");
+  EXPECT_EQ(translate_markdown("the (`x`) is", only_words), "the. `x` is.");
+}
+
 TEST(Placeholder, IsAWordOfItsOwn) {
   for (const std::string html : {"un<code>x</code> it", "ask <b>un</b><code>x</code>", "<code>x</code>s it",
                                  "Q7 asks <code>x</code>", "<code>x</code>, <code>y</code>"})
     EXPECT_EQ(reversed_html(html), translate_html(html, reversed())) << html;
-  EXPECT_EQ(reversed_html("a <code>x</code><code>y</code> b"), "<code>x</code> A<code>y</code> B");
+  EXPECT_EQ(reversed_html("a <code>x</code><code>y</code> b"), "<code>x</code> A <code>y</code> B");
 }
 
 TEST(Placeholder, OfXmlAndMessages) {

@@ -142,6 +142,22 @@ TEST(Xliff, SegmentsAreTranslatedEach) {
                     "</target></trans-unit>"));
 }
 
+/// Programs that divide a unit into segments write targets whose marks are there, and whose text is not.
+TEST(Xliff, TargetsOfEmptySegmentsAreEmpty) {
+  const auto unit = [](const std::string& target) {
+    return first_version(
+        "<trans-unit><source>A b. C d.</source><seg-source><mrk mtype=\"seg\" mid=\"0\">A b.</mrk> "
+        "<mrk mtype=\"seg\" mid=\"1\">C d.</mrk></seg-source><target>" +
+        target + "</target></trans-unit>");
+  };
+  const std::string filled = translated(unit(""), reversed());
+  EXPECT_NE(filled.find("D. C"), std::string::npos);
+  EXPECT_EQ(translated(unit("<mrk mtype=\"seg\" mid=\"0\"/> <mrk mtype=\"seg\" mid=\"1\"></mrk>"), reversed()),
+            filled);
+  const std::string half = unit("<mrk mtype=\"seg\" mid=\"0\">X</mrk> <mrk mtype=\"seg\" mid=\"1\"/>");
+  EXPECT_EQ(translated(half, reversed()), half) << "somebody has begun it";
+}
+
 TEST(Xliff, PlaceholdersStandForWords) {
   std::vector<std::string> read;
   TextTranslator translate = [&](const std::vector<std::string>& texts) {
