@@ -104,7 +104,11 @@ class Sweep {
   const SweepArguments& arguments_;
   std::set<std::string> folders_;    ///< of the runs, in that of the sweep
   std::vector<Training> trainings_;  ///< all rows with their first seeds, then all with their second, ...
-  std::vector<std::vector<std::string>> chosen_sizes_;  ///< for each row, from `choose_sizes`
+  struct Row {
+    OptionNode given;                       ///< the options of its recipe
+    std::vector<std::string> chosen_sizes;  ///< from `choose_sizes`
+  };
+  std::vector<Row> rows_;
   TestText test_;
   SweepTable table_;
 };
@@ -167,7 +171,8 @@ void Sweep::add_trainings(SweepRow row, Tasks tasks) {
     auto config = task_config_of(std::move(options), row.where, tasks, path(name));
     seed = config->training().train.seed;
     if (i == 0)
-      chosen_sizes_.push_back(choose_sizes(row.options, find_task(config->task(), tasks)->sizes(), path(name)));
+      rows_.push_back(
+          {row.options, choose_sizes(row.options, find_task(config->task(), tasks)->sizes(), path(name))});
     require(folders_.insert(name).second,
             "{}: seed {} needs the folder {}, which another recipe has; rename one", row.where, seed,
             path(name));
@@ -177,19 +182,25 @@ void Sweep::add_trainings(SweepRow row, Tasks tasks) {
   }
 }
 
-/// Sizes that were chosen automatically for a row, and not for all rows, are listed among its changes.
+/// Sizes that were chosen automatically, for a row or for the first one, are listed among the changes of the
+/// row where they differ from those of the first.
 void Sweep::add_chosen_sizes_to_changes() {
-  for (size_t i = 0; i < chosen_sizes_.size(); ++i)
-    for (const std::string& assignment : chosen_sizes_[i]) {
-      const auto has_it = [&](const auto& other) {
-        return std::ranges::find(other, assignment) != other.end();
-      };
-      std::string& changes = table_.rows[i].changes;
-      if (std::ranges::all_of(chosen_sizes_, has_it)) continue;
-      const size_t equal = assignment.find('=');
-      changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", assignment.substr(0, equal),
-                             assignment.substr(equal + 1));
-    }
+  const auto options_of = [&](size_t row) {
+    return std::ranges::find(trainings_, row, &Training::row)->config->options();
+  };
+  const OptionNode first = options_of(0);
+  for (size_t i = 1; i < rows_.size(); ++i) {
+    const auto chosen = [&](const std::string& key) {
+      const auto sets = [&](const std::string& assignment) { return assignment.starts_with(key + "="); };
+      return !rows_[i].given.find_path(key) && (std::ranges::any_of(rows_[0].chosen_sizes, sets) ||
+                                                std::ranges::any_of(rows_[i].chosen_sizes, sets));
+    };
+    OptionNode own = options_of(i);
+    std::string& changes = table_.rows[i].changes;
+    for (const std::string& key : differing_keys(first, own))
+      if (chosen(key))
+        changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", key, value_text(*own.find_path(key)));
+  }
 }
 
 void Sweep::run() {

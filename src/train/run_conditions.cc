@@ -120,8 +120,14 @@ const std::vector<Condition>& conditions() {
       {instruction_set, "the instruction set", {}},
       {version, "the version of Sixfold", {}},
       {text, "the training text", {"data.train", "data.pair_weights", "data.alignments"}},
-      {validation, "the validation data", {"data.", "validation.", "tokenizer.", "start.model", "image."}},
-      {tokenizer, "the tokenizer", {"tokenizer.", "data.", "start.model"}},
+      {validation,
+       "the validation data",
+       {"data.", "validation.", "tokenizer.", "tokenizer.normalization", "tokenizer.target_normalization",
+        "start.model", "teacher.model", "image."}},
+      {tokenizer,
+       "the tokenizer",
+       {"tokenizer.", "tokenizer.normalization", "tokenizer.target_normalization", "data.", "start.model",
+        "teacher.model"}},
       {shards, "the number of shards of a batch", {"train.shards"}},
       {changes, "what was changed during the training", {}}};
   return all;

@@ -60,6 +60,20 @@ TEST_F(RunConditionsTest, EachDifferenceIsNamedUnlessAKeyStatesIt) {
   }
 }
 
+TEST_F(RunConditionsTest, KeysThatResumptionsIgnoreStateAnotherTokenizer) {
+  const RunConditions first = trained("a");
+  RunConditions second = first;
+  second.find("tokenizer")->second += "x";
+  second.find("validation")->second += "x";
+  TranslationOptions normalized = options_, taught = options_, tested = options_;
+  normalized.tokenizer.normalization = Normalization::nfkc;
+  taught.teacher.model = folder_ / "teacher";
+  tested.data.allow_unknown = !tested.data.allow_unknown;
+  EXPECT_EQ(differing(options_, first, normalized, second), Names());
+  EXPECT_EQ(differing(options_, first, taught, second), Names());
+  EXPECT_EQ(differing(options_, first, tested, second), (Names{"validation", "tokenizer"}));
+}
+
 TEST_F(RunConditionsTest, OtherFilesUnderTheSameNamesAreFound) {
   const RunConditions first = trained("a");
   write_text(folder_ / "valid.a", folder_ / "valid.b", 20, 4);
