@@ -23,8 +23,9 @@ struct CheckArguments {
 
 int run(const CheckArguments& a, Tasks tasks) {
   const auto config = read_task_config(a.config, a.assignments, tasks);
+  std::error_code unknown;  // the run may be written elsewhere
   std::vector<Finding> findings =
-      config->check({.folder = std::filesystem::current_path(), .stop = &note_interrupts()});
+      config->check({.folder = std::filesystem::current_path(unknown), .stop = &note_interrupts()});
   const TrainOptions training = config->training();
   std::vector<std::string> advice = advice_for(training, training.train.updates);
   std::ranges::copy(config->advice(), std::back_inserter(advice));

@@ -179,9 +179,6 @@ std::string collect_characters(const TokenizerOptions& options, const std::vecto
   std::ranges::sort(ranked);
   constexpr size_t fixed_tokens = special_tokens.size() + 1;
   const auto max_vocabulary = static_cast<size_t>(options.vocab_size);
-  require(max_vocabulary == 0 || max_vocabulary > fixed_tokens,
-          "tokenizer.vocab_size is {}, but there are already 3 special tokens and the line feed; increase it",
-          max_vocabulary);
   if (max_vocabulary > 0 && ranked.size() > max_vocabulary - fixed_tokens) {
     log_warning(
         "the text has {} characters, but tokenizer.vocab_size {} keeps only {}; the others become <unk>",

@@ -88,4 +88,10 @@ bool is_known_language(std::string_view code) {
 
 bool is_same_language(std::string_view a, std::string_view b) { return base_language(a) == base_language(b); }
 
+bool is_like_language(std::string_view a, std::string_view b) {
+  const auto is_norwegian_or_danish = [](const std::string& base) { return base == "no" || base == "da"; };
+  return is_same_language(a, b) ||
+         (is_norwegian_or_danish(base_language(a)) && is_norwegian_or_danish(base_language(b)));
+}
+
 }  // namespace sixfold

@@ -215,8 +215,6 @@ std::vector<std::string> choose_sentences(const TokenizerOptions& options,
 }  // namespace
 
 std::string train_sentence_piece(const TokenizerOptions& options, const std::vector<TrainingText>& texts) {
-  require(options.vocab_size > 3 && options.vocab_size <= 1'000'000,
-          "tokenizer.vocab_size is {}; it must be from 4 to 1,000,000 for SentencePiece", options.vocab_size);
   const auto chosen = choose_sentences(options, texts);
   require(!chosen.empty(),
           "data.train: there is no text to train the tokenizer on: no line has a visible character");

@@ -101,31 +101,6 @@ Tokenizers load_given(const TokenizerOptions& options, TextSide target) {
   return load_separate(options.kind, options.source, options.kind, options.target);
 }
 
-void check_user_defined_symbols(const TokenizerOptions& options) {
-  const std::vector<std::string>& symbols = options.user_defined_symbols;
-  require(symbols.empty() || options.kind == TokenizerKind::sentencepiece ||
-              options.kind == TokenizerKind::whitespace,
-          "tokenizer.user_defined_symbols: a tokenizer of {} can't have them; remove them",
-          name_of_enum(options.kind));
-  for (size_t i = 0; i < symbols.size(); ++i) {
-    const std::string& symbol = symbols[i];
-    const bool plain =
-        !symbol.empty() && !first_invalid_utf8(symbol) && symbol.find("\u2581") == symbol.npos &&
-        read_text(symbol, TextSide::source) == symbol &&
-        std::none_of(symbol.begin(), symbol.end(), [](char c) { return (c >= 0 && c <= ' ') || c == 0x7F; });
-    require(plain,
-            "tokenizer.user_defined_symbols: '{}' is empty, contains a space, a control character or an "
-            "invisible one, "
-            "or is not in the normalization form C; remove it",
-            symbol);
-    require(symbol != "<unk>" && symbol != "<s>" && symbol != "</s>",
-            "tokenizer.user_defined_symbols: {} is a special token, which every vocabulary has; remove it",
-            symbol);
-    require(std::count(symbols.begin(), symbols.begin() + i, symbol) == 0,
-            "tokenizer.user_defined_symbols: '{}' is listed twice; remove one", symbol);
-  }
-}
-
 std::string train(const TokenizerOptions& options, const std::vector<TrainingText>& texts) {
   std::vector<TextReader> readers;
   for (const TrainingText& text : texts) readers.push_back(text.sentences);
@@ -173,6 +148,43 @@ void save(const Tokenizer& tokenizer, const std::string& folder, const std::stri
 
 }  // namespace
 
+void validate(const TokenizerOptions& options) {
+  if (!options.source.empty() || !options.target.empty()) return;
+  const std::vector<std::string>& symbols = options.user_defined_symbols;
+  require(symbols.empty() || options.kind == TokenizerKind::sentencepiece ||
+              options.kind == TokenizerKind::whitespace,
+          "tokenizer.user_defined_symbols: a tokenizer of {} can't have them; remove them",
+          name_of_enum(options.kind));
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const std::string& symbol = symbols[i];
+    const bool plain =
+        !symbol.empty() && !first_invalid_utf8(symbol) && symbol.find("\u2581") == symbol.npos &&
+        read_text(symbol, TextSide::source) == symbol &&
+        std::none_of(symbol.begin(), symbol.end(), [](char c) { return (c >= 0 && c <= ' ') || c == 0x7F; });
+    require(plain,
+            "tokenizer.user_defined_symbols: '{}' is empty, contains a space, a control character or an "
+            "invisible one, "
+            "or is not in the normalization form C; remove it",
+            symbol);
+    require(symbol != "<unk>" && symbol != "<s>" && symbol != "</s>",
+            "tokenizer.user_defined_symbols: {} is a special token, which every vocabulary has; remove it",
+            symbol);
+    require(std::count(symbols.begin(), symbols.begin() + i, symbol) == 0,
+            "tokenizer.user_defined_symbols: '{}' is listed twice; remove one", symbol);
+  }
+  const int size = options.vocab_size;
+  require(options.kind != TokenizerKind::sentencepiece || (size > 3 && size <= 1'000'000),
+          "tokenizer.vocab_size is {}; it must be from 4 to 1,000,000 for SentencePiece", size);
+  require(options.kind != TokenizerKind::characters || size == 0 || size > 4,
+          "tokenizer.vocab_size is {}, but there are already 3 special tokens and the line feed; increase it",
+          size);
+  const Normalization source = options.normalization, target = options.target_normalization;
+  require(!options.joint || target == Normalization::identity || target == source,
+          "tokenizer.target_normalization is {}, but a joint vocabulary can only normalize targets as it does "
+          "sources; set it to identity or {}, or set tokenizer.joint to false",
+          name_of_enum(target), name_of_enum(source));
+}
+
 Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std::string> source,
                            std::span<const std::string> target) {
   return make_tokenizers(options, text_reader(source), text_reader(target));
@@ -181,17 +193,11 @@ Tokenizers make_tokenizers(const TokenizerOptions& options, std::span<const std:
 Tokenizers make_tokenizers(const TokenizerOptions& options, const TextReader& source_text,
                            const TextReader& target_text) {
   if (!options.source.empty() || !options.target.empty()) return load_given(options, TextSide::target);
-  check_user_defined_symbols(options);
+  validate(options);
   const TrainingText source{source_text, TextSide::source, options.normalization},
       target{target_text, TextSide::target, options.target_normalization};
-  if (options.joint) {
-    require(
-        target.normalization == Normalization::identity || target.normalization == source.normalization,
-        "tokenizer.target_normalization is {}, but a joint vocabulary can only normalize targets as it does "
-        "sources; set it to identity or {}, or set tokenizer.joint to false",
-        name_of_enum(target.normalization), name_of_enum(source.normalization));
+  if (options.joint)
     return load_joint(options.kind, train(options, {source, target}), "the trained tokenizer", target.side);
-  }
   return {load(options.kind, train(options, {source}), "the trained source tokenizer", source.side),
           load(options.kind, train(options, {target}), "the trained target tokenizer", target.side), false};
 }
@@ -199,7 +205,7 @@ Tokenizers make_tokenizers(const TokenizerOptions& options, const TextReader& so
 Tokenizers make_tokenizer(const TokenizerOptions& options, const TextReader& text, TextSide side) {
   const TextSide target = side == TextSide::exact ? side : TextSide::target;
   if (!options.source.empty() || !options.target.empty()) return load_given(options, target);
-  check_user_defined_symbols(options);
+  validate(options);
   return load_joint(options.kind, train(options, {{text, side, options.normalization}}),
                     "the trained tokenizer", target);
 }

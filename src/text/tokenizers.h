@@ -16,6 +16,10 @@ struct Tokenizers {
   bool joint = false;  ///< both use one vocabulary, so that embeddings can be tied
 };
 
+/// Throws an input error if no tokenizer can be trained with these options, whatever the text. Those that name
+/// a file are not checked.
+void validate(const TokenizerOptions& options);
+
 /// Reads the tokenizers from the files that the options name. If they name none, trains them; joint ones on the
 /// lines of both sides together. Throws an input error if a file can't be used or options contradict each
 /// other.

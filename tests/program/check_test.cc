@@ -30,15 +30,53 @@ TEST(CheckCommand, SaysWhichSettingsHaveNoEffect) {
   for (const char* setting :
        {"schedule.factor=2", "schedule.kind=noam schedule.learning_rate=0.01", "teacher.temperature=2",
         "start.lora_alpha=4", "model.kernel_size=5", "train.r_drop=3 model.dropout=0",
-        "train.epochs=0 train.updates=5 schedule.warmup=9"}) {
+        "train.epochs=0 train.updates=5 schedule.warmup=9",
+        "train.r_drop=3 model.postprocess=[add,norm] "
+        "model.postprocess_embedding=[]"}) {
     const Outcome outcome = sixfold("check --json " + config + " --set " + setting);
     EXPECT_EQ(outcome.status, 3) << setting;
     ASSERT_EQ(nlohmann::json::parse(outcome.text).size(), 1u) << outcome.text;
     EXPECT_EQ(nlohmann::json::parse(outcome.text)[0]["id"], "settings") << setting;
   }
   // Whatever training refuses before it reads the data.
-  for (const char* setting : {"schedule.kind=plateau", "data.weights=1 data.temperature=2"})
+  for (const char* setting :
+       {"schedule.kind=plateau", "data.weights=1 data.temperature=2", "data.weights=[1,2]",
+        "'tokenizer.user_defined_symbols=[\"a b\"]'", "tokenizer.vocab_size=3",
+        "tokenizer.kind=characters tokenizer.vocab_size=4", "tokenizer.target_normalization=nfkc"})
     EXPECT_EQ(sixfold("check " + config + " --set " + setting).status, 2) << setting;
+}
+
+/// A run that starts from a model has its architecture, in which dropout may have no place.
+TEST(CheckCommand, KnowsTheModelThatARunStartsFrom) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a", "a b\nb c\n");
+  write_file_atomically(folder / "b", "c d\nd e\n");
+  const std::string data = "data: {train: [" + (folder / "a") + ", " + (folder / "b") + "]}\n";
+  write_file_atomically(folder / "first.yaml",
+                        data +
+                            "train: {updates: 1}\ntokenizer: {kind: whitespace, vocab_size: 0}\n"
+                            "model: {d_model: 8, heads: 2, d_ff: 8, encoder_layers: 1, decoder_layers: 1, "
+                            "postprocess_embedding: [], preprocess: [norm], postprocess: [add]}\n");
+  ASSERT_EQ(sixfold("train " + (folder / "first.yaml") + " --output " + (folder / "first")).status, 0);
+  write_file_atomically(folder / "next.yaml", data + "train: {updates: 1}\nstart: {model: " +
+                                                  (folder / "first/model") + "}\nmodel: {dropout: 0.3}\n");
+  const Outcome found = sixfold("check " + (folder / "next.yaml"));
+  EXPECT_EQ(found.status, 3) << found.text;
+  EXPECT_NE(found.text.find("model.dropout: no step"), std::string::npos) << found.text;
+  EXPECT_NE(sixfold("check " + (folder / "next.yaml") + " --set train.r_drop=1")
+                .text.find("train.r_drop has no effect"),
+            std::string::npos);
+}
+
+/// The config names its files by absolute paths, so that the working folder does not matter.
+TEST(CheckCommand, NeedsNoWorkingFolder) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "a", "a b\nb c\n");
+  write_file_atomically(folder / "run.yaml", "data: {train: [" + (folder / "a") + ", " + (folder / "a") +
+                                                 "]}\ntrain: {epochs: 1}\n");
+  const Outcome outcome = shell("mkdir " + (folder / "gone") + " && cd " + (folder / "gone") +
+                                " && rmdir ../gone && " SIXFOLD_BINARY " check " + (folder / "run.yaml"));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
 }
 
 }  // namespace

@@ -27,5 +27,13 @@ TEST(Language, IsFoundBesideCharactersThatAreNoText) {
   EXPECT_EQ(first_language(""), "");
 }
 
+TEST(Language, NorwegianAndDanishAreAlike) {
+  EXPECT_TRUE(is_like_language("nn", "da"));
+  EXPECT_TRUE(is_like_language("nob_Latn", "dan"));
+  EXPECT_TRUE(is_like_language("de-AT", "deu"));
+  EXPECT_FALSE(is_like_language("sv", "da"));
+  EXPECT_FALSE(is_like_language("de", "nl"));
+}
+
 }  // namespace
 }  // namespace sixfold

@@ -108,21 +108,37 @@ bool is_decomposed(std::string_view line) {
   return U_SUCCESS(status) && !normal;
 }
 
+/// Whether a character of the category Format belongs to correct text: joiners, which Persian, Indic scripts
+/// and emoji need, and marks that order a line with text from right to left.
+bool is_needed_format(UChar32 c, bool right_to_left) {
+  const bool orders =
+      c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+  return c == 0x200C || c == 0x200D || (c >= 0xE0020 && c <= 0xE007F) || (orders && right_to_left);
+}
+
+/// Whether words of the script of a character, such as Khmer and Thai, may be divided by a zero-width space.
+bool is_without_spaces(UChar32 c) { return u_getIntPropertyValue(c, UCHAR_LINE_BREAK) == U_LB_COMPLEX_CONTEXT; }
+
 bool has_odd_space(std::string_view line) {
-  UChar32 before = 0;
+  const bool right_to_left = any_character(line, [](UChar32 c) {
+    const UCharDirection direction = u_charDirection(c);
+    return u_isalpha(c) && (direction == U_RIGHT_TO_LEFT || direction == U_RIGHT_TO_LEFT_ARABIC);
+  });
+  UChar32 before = 0, before_that = 0;
   // A no-break space after a letter, which only the next character may justify.
   bool unjustified_before = false;
   const bool odd = any_character(line, [&](UChar32 c) {
     if (before == 0 && u_isUWhiteSpace(c)) return true;
     if (unjustified_before && !may_follow_no_break(c)) return true;
-    unjustified_before = is_no_break(c) && !may_follow_no_break(before);
+    const bool one_letter = u_isalpha(before) && !u_isalpha(before_that);  // "w domu" of Polish and Czech
+    unjustified_before = is_no_break(c) && !one_letter && !may_follow_no_break(before);
     if (c == ' ' && (before == ' ' || is_no_break(before))) return true;
+    before_that = before;
     before = c;
+    if (c == 0x200B && is_without_spaces(before_that)) return false;
     const auto type = u_charType(c);
-    const bool joins = c == 0x200C || c == 0x200D ||
-                       (c >= 0xE0020 && c <= 0xE007F);  // needed in Persian, Indic scripts and emoji
-    return type == U_CONTROL_CHAR || (type == U_FORMAT_CHAR && !joins) || type == U_LINE_SEPARATOR ||
-           type == U_PARAGRAPH_SEPARATOR;
+    return type == U_CONTROL_CHAR || (type == U_FORMAT_CHAR && !is_needed_format(c, right_to_left)) ||
+           type == U_LINE_SEPARATOR || type == U_PARAGRAPH_SEPARATOR;
   });
   return odd || unjustified_before || u_isUWhiteSpace(before);
 }

@@ -58,7 +58,7 @@ bool is_foreign(const std::string& line, const std::string& expected, const std:
   const LanguageShares found = find_languages(line, expected);
   if (!found.sure || found.languages.empty()) return false;
   const auto& [code, percent, score, is_hint] = found.languages[0];
-  if (percent < 90 || is_same_language(code, expected)) return false;
+  if (percent < 90 || is_like_language(code, expected)) return false;
   return line.size() >= min_reliable_bytes || (!other_side.empty() && is_same_language(code, other_side));
 }
 

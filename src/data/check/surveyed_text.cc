@@ -81,10 +81,17 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
   for (LinePair pair; text.lines < settings_.max_lines && next(pair); ++text.lines) {
     throw_if_stopped(settings_.stop);
     if (settings_.is_compared && pair.first.size() >= settings_.min_compared_bytes) {
-      const uint64_t hash = hash_of_text(comparison_form(pair.first) +
-                                         (settings_.labelled ? "" : "\t" + comparison_form(pair.second)));
+      const auto hash = [&](std::string (*form)(std::string_view)) {
+        return hash_of_text(form(pair.first) + (settings_.labelled ? "" : "\t" + form(pair.second)));
+      };
       ++text.compared;
-      if (is_training ? !training_.insert(hash).second : training_.contains(hash)) {
+      // data.repeats leaves out those that are written alike. What is known from training is known in any case.
+      const auto written = is_training ? static_cast<uint32_t>(hash(as_words)) : 0;
+      const uint64_t in_lower_case = hash(comparison_form);
+      const auto known = training_.find(in_lower_case);
+      const bool is_known = known != training_.end();
+      if (is_training && !is_known) training_.emplace(in_lower_case, written);
+      if (is_known && (!is_training || known->second == written)) {
         ++text.repeated;
         if (text.repeats.size() < max_examples) text.repeats.push_back(LocatedPair{pair, place()}.example());
       }

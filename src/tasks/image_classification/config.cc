@@ -1,6 +1,9 @@
 #include "tasks/image_classification/config.h"
 
+#include <filesystem>
+
 #include "base/error.h"
+#include "data/image_reader.h"
 #include "tasks/kit/encoder_task.h"
 
 namespace sixfold {
@@ -47,10 +50,20 @@ void validate(const ImageClassificationOptions& o) {
           "image.class_token");
 }
 
+/// Whether any file of labels is an IDX file.
+static bool has_idx_labels(const std::vector<std::string>& files) {
+  std::error_code missing;  // which training reports
+  for (size_t i = 1; i < files.size(); i += 2)
+    if (!std::filesystem::exists(files[i], missing) || is_idx_file(files[i])) return true;
+  return false;
+}
+
 std::vector<std::string> advice_for(const ImageClassificationOptions& o) {
   const ImageClassificationOptions defaults;
   std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o);
   advise_on_classifier(o.classifier, advice);
+  if (!o.data.label_names.empty() && !has_idx_labels(o.data.train) && !has_idx_labels(o.data.valid))
+    advice.emplace_back("data.label_names has no effect, since no file of labels is an IDX file of numbers");
   return advice;
 }
 

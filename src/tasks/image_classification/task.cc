@@ -18,13 +18,6 @@
 namespace sixfold {
 namespace {
 
-/// Whether any file of labels is an IDX file.
-bool has_idx_labels(const std::vector<std::string>& files) {
-  for (size_t i = 1; i < files.size(); i += 2)
-    if (is_idx_file(files[i])) return true;
-  return false;
-}
-
 SequenceStoreRecord read_images(const ImageClassificationOptions& options, const TaskStart& start) {
   const ImageDataOptions& data = options.data;
   const std::set<std::string> distinct_names(data.label_names.begin(), data.label_names.end());
@@ -33,8 +26,6 @@ SequenceStoreRecord read_images(const ImageClassificationOptions& options, const
     require(!name.empty() && name == without_blanks(name),
             "data.label_names: '{}' is empty or has spaces around it, which labels do not have; remove them",
             name);
-  if (!distinct_names.empty() && !start.resumed && !has_idx_labels(data.train) && !has_idx_labels(data.valid))
-    log_warning("data.label_names has no effect, since no file of labels is an IDX file of numbers");
   const auto names = [&] {
     std::vector<std::string> labels = labels_of_images(data.train, data.label_names, start.stop);
     require(labels.size() != 1, "data.train: all images have the label '{}'; there must be at least 2 labels",

@@ -48,6 +48,21 @@ std::vector<std::string> changed_tokenizer_keys(const TokenizerOptions& tokenize
   return keys;
 }
 
+/// The architecture of a run: that of the options, or that of the model from which it starts, with the dropout
+/// rates of the options. If the model can't be read, which training reports, it is that of the options.
+Architecture architecture_of(const ModelOptions& model, const std::string& start) {
+  if (start.empty()) return model;
+  try {
+    Architecture used = load_model_config(start);
+    used.dropout = model.dropout;
+    used.attention_dropout = model.attention_dropout;
+    used.activation_dropout = model.activation_dropout;
+    return used;
+  } catch (const Error&) {
+    return model;
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelGroups& defaults,
@@ -77,10 +92,16 @@ std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelG
           fmt::format("model.{} is set together with model.preset {} and overrides the preset's value", key,
                       name_of_enum(model.preset())));
   }
-  if (run.start.model.empty())
-    for (const std::string& setting : without_effect(model))
+  const Architecture used = architecture_of(model, run.start.model);
+  for (const std::string& setting : without_effect(used))  // of a start model, only dropout rates are chosen
+    if (run.start.model.empty() || setting.find("dropout:") != setting.npos)
       advice.push_back(fmt::format("model.{}; the setting has no effect", setting));
-  if (run.train.r_drop > 0 && model.dropout + model.attention_dropout + model.activation_dropout == 0)
+  const bool drops = has_step(used.postprocess_embedding, ProcessStep::dropout) ||
+                     has_step(used.preprocess, ProcessStep::dropout) ||
+                     has_step(used.postprocess, ProcessStep::dropout) ||
+                     has_step(used.postprocess_top, ProcessStep::dropout);
+  if (run.train.r_drop > 0 &&
+      (drops ? used.dropout : 0) + used.attention_dropout + used.activation_dropout == 0)
     advice.emplace_back(
         "train.r_drop has no effect without dropout, since both passes are the same; set model.dropout higher");
   return advice;

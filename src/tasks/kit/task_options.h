@@ -8,6 +8,7 @@
 #include "model/config.h"
 #include "tasks/kit/model_options.h"
 #include "text/tokenizer_options.h"
+#include "text/tokenizers.h"
 #include "train/config.h"
 
 namespace sixfold {
@@ -57,6 +58,8 @@ void validate_groups(const Options& o, std::string_view data) {
   validate(static_cast<const Architecture&>(o.model));
   require(!o.data.train.empty(), "data.train: there is no training data; give {}", data);
   validate(training_of(o));
+  if constexpr (requires { o.tokenizer; })
+    if (o.tokenizers_from().empty()) validate(o.tokenizer);
   require(o.validation.patience == 0 || !o.data.valid.empty(),
           "validation.patience: there is no validation data; give it in data.valid");
   require(o.schedule.kind != ScheduleKind::plateau || !o.data.valid.empty(),

@@ -207,9 +207,6 @@ std::vector<double> weights_at(double temperature, const std::vector<int64_t>& p
 void read_training_text(TranslationData& result, const TranslationOptions& options, const TaskStart& start) {
   const auto files = training_files(options.data);
   const ParallelDataOptions& data = options.data;
-  require(data.weights.empty() || data.weights.size() == files.size(),
-          "data.weights has {}, but data.train {}; give one weight for each text",
-          counted(data.weights.size(), "weight"), counted(files.size(), "text"));
   if (data.subword_sampling > 0)
     if (const auto given = given_tokenizers(options, start))
       for (const auto& tokenizer : {given->source, given->target})
@@ -323,6 +320,9 @@ std::vector<CorpusFiles> training_files(const ParallelDataOptions& data) {
   };
   add_files("data.pair_weights", "weights", data.pair_weights, &CorpusFiles::weights);
   add_files("data.alignments", "alignments", data.alignments, &CorpusFiles::alignments);
+  require(data.weights.empty() || data.weights.size() == files.size(),
+          "data.weights has {}, but data.train {}; give one weight for each text",
+          counted(data.weights.size(), "weight"), counted(files.size(), "text"));
   return files;
 }
 

@@ -196,7 +196,8 @@ std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop)
   if (data.languages.empty()) return check_parallel(check);
   // Findings about languages are reported for each text, and all others once for all texts together.
   const auto is_about_languages = [](const Finding& finding) {
-    return finding.id.starts_with("languages") || finding.id == "targets-shuffled";
+    return finding.id.starts_with("languages") || finding.id == "targets-shuffled" || finding.id == "scripts" ||
+           finding.id == "length-ratio";
   };
   std::vector<Finding> all = check_parallel(check);
   std::erase_if(all, is_about_languages);

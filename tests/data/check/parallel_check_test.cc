@@ -289,6 +289,28 @@ TEST_P(ParallelCheckTest, SettingsMayHaveSolvedIt) {
     EXPECT_EQ(check_parallel(check)[0].id, "languages");
 }
 
+/// data.repeats leaves out what is written alike, so only that is reported. What validation shares with
+/// training is found in any case.
+TEST_P(ParallelCheckTest, RepeatsAreWrittenAlike) {
+  if (GetParam().name == std::string("tanaka")) GTEST_SKIP() << "the text is in lower case";
+  const auto small = [](Lines lines) {
+    for (std::string& line : lines)
+      for (char& c : line) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    return lines;
+  };
+  const RunTexts t = some_of(0, 1000);
+  Lines source = t.source, target = t.target;
+  const Lines small_source = small(source), small_target = small(target);
+  source.insert(source.end(), small_source.begin(), small_source.end());
+  target.insert(target.end(), small_target.begin(), small_target.end());
+  const CorpusFiles both{put("t.", 0, source), put("t.", 1, target), ""},
+      valid{put("v.", 0, small_source), put("v.", 1, small_target), ""},
+      train{put("a.", 0, t.source), put("a.", 1, t.target), ""};
+  for (const Finding& finding : check_parallel({.train = {both}})) EXPECT_NE(finding.id, "duplicates");
+  const std::vector<Finding> findings = check_parallel({.train = {train}, .valid = {valid}});
+  EXPECT_NE(std::ranges::find(findings, "overlap", &Finding::id), findings.end());
+}
+
 TEST_P(ParallelCheckTest, EndsWhereItIsCancelled) {
   const std::atomic<int> stop{1};
   EXPECT_THROW(check_parallel(

@@ -280,6 +280,24 @@ TEST_F(LanguagesOfAModel, ChecksKnowTheTexts) {
   EXPECT_GT(std::ranges::count(found, "overlap"), 0);
 }
 
+/// Texts of several scripts are no text of mixed scripts.
+TEST_F(LanguagesOfAModel, ChecksKnowTheScripts) {
+  const auto write = [&](const std::string& name, const char* target) {
+    std::string lines;
+    for (int i = 0; i < 200; ++i)
+      lines += "a dog number " + std::to_string(i) + " runs\t" + target + std::to_string(i) + "\n";
+    write_file_atomically(folder_ / name, lines);
+  };
+  write("a.tsv", "ein Hund rennt Nummer "), write("b.tsv", "собака бежит номер ");
+  const std::string texts = (folder_ / "a.tsv") + "," + (folder_ / "b.tsv");
+  const TranslationConfig config(options(
+      {"data.train=" + texts, "data.valid=" + texts, "data.test=" + texts, "data.languages=en-de,en-ru"}));
+  for (const Finding& finding : config.check({.folder = folder_ / "run"})) {
+    EXPECT_NE(finding.id, "scripts") << finding.text;
+    EXPECT_NE(finding.id, "length-ratio") << finding.text;
+  }
+}
+
 /// Sentences that are translated at validation are of all texts.
 TEST_F(LanguagesOfAModel, ValidationIsOfAllTexts) {
   train_with({"validation.every_updates=3", "validation.metrics=loss,bleu", "validation.max_sentences=4"});
