@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -138,7 +139,10 @@ void Progress::rollback(int64_t from, int64_t to, const std::string& why) {
 
 void Progress::plan(const PlannedEnd& end, const std::string& limit) {
   if (!log_) return;
-  print(fmt::format("update {}: {} are {} updates", end.update, limit, end.last_update));
+  if (10 * std::abs(end.last_update - shown_end_) >= shown_end_) {  // the others would only fill the terminal
+    print(fmt::format("update {}: {} are {} updates", end.update, limit, end.last_update));
+    shown_end_ = end.last_update;
+  }
   write(nlohmann::json{{"update", end.update}, {"planned_last_update", end.last_update}}.dump());
 }
 

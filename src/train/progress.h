@@ -41,8 +41,8 @@ class Progress {
   void flush_log() {
     if (log_) log_->flush_to_disk();
   }
-  /// Reports that the last update of the run is planned anew. `limit`: the limit that it follows from, "3
-  /// epochs".
+  /// Reports that the last update of the run is planned anew, on the terminal only if it is a tenth earlier or
+  /// later than was shown. `limit`: the limit that it follows from, "3 epochs".
   void plan(const PlannedEnd& end, const std::string& limit);
 
  private:
@@ -57,7 +57,8 @@ class Progress {
   bool terminal_;
   bool line_shown_ = false;
   double shown_at_ = 0;
-  double started_;  ///< time and update at which this process started
+  int64_t shown_end_ = 0;  ///< the last update that was planned, as it was shown last
+  double started_;         ///< time and update at which this process started
   int64_t started_update_;
   double interval_began_;  ///< time and tokens since which the speed is measured
   int64_t interval_tokens_;

@@ -135,8 +135,8 @@ void visit_text_validation(OptionVisitor& v, TextValidationOptions& o, std::stri
 }
 
 void validate_metrics(const TextValidationOptions& o) {
-  require(o.metrics.contains(o.best_by.name), "validation.best_by: '{}' is not among validation.metrics",
-          o.best_by.name);
+  require(o.metrics.contains(o.best_by.name) || !find_metric(o.table, o.best_by.name),  // loss and perplexity
+          "validation.best_by: '{}' is not among validation.metrics", o.best_by.name);
   std::vector<const MetricEntry*> rows;
   for (const std::string& name : o.metrics.chosen)
     if (const MetricEntry* row = find_metric(o.table, name)) rows.push_back(row);

@@ -83,7 +83,7 @@ struct TextValidationOptions : MetricValidationOptions {
 /// Visits all fields. `outputs`: the outputs that metrics need, in descriptions, such as "translations".
 void visit_text_validation(OptionVisitor& v, TextValidationOptions& o, std::string_view outputs);
 
-/// Throws an input error if `best_by` is not one of the computed metrics, or if settings of metrics contradict
+/// Throws an input error if `best_by` is a metric that is not computed, or if settings of metrics contradict
 /// each other or can't be used.
 void validate_metrics(const TextValidationOptions& options);
 

@@ -159,6 +159,9 @@ TEST_F(TranslationConfigTest, ContradictionsAreRefused) {
             "that many, not 2");
   EXPECT_EQ(refusal(example, {"validation.patience=3", "data.valid="}),
             "CONFIG.yaml: validation.patience: there is no validation data; give it in data.valid");
+  EXPECT_EQ(read(example, {"validation.metrics=[ter]", "validation.best_by=loss"}).validation.best_by.name,
+            "loss")
+      << "it is computed, too";
   EXPECT_EQ(refusal(example, {"validation.best_by=chrf"}),
             "CONFIG.yaml: validation.best_by: 'chrf' is not among validation.metrics");
   EXPECT_EQ(refusal(example, {"model.decoder_layers=0"}),

@@ -201,6 +201,7 @@ void add_rerank(CLI::App& app) {
   command.footer(
       "The score of a translation becomes that of the list plus the weight times the model's, which is\n"
       "normalized as the model's generation settings say. More models are added one after the other.\n"
+      "Translations without text keep their score, and come last.\n"
       "Example:\n"
       "  sixfold translate en-de --n-best 10 --format moses --input test.en --output test.list\n"
       "  sixfold rerank de-en --reverse --weight 0.5 --source test.en --input test.list --output test.de");
