@@ -103,15 +103,18 @@ bool OpenConnections::evict_largest_body(const Entry& requester) {
 
 bool OpenConnections::evict_bodies_until(const Entry& requester, const std::function<bool()>& is_enough) {
   const auto until = Clock::now() + std::chrono::seconds(1);
+  constexpr std::chrono::milliseconds poll_interval(2);
+  const auto has_ended = [&] { return requester.was_evicted() || Clock::now() >= until; };
   std::unique_lock lock(evicting_bodies_, std::defer_lock);
-  while (!lock.try_lock_for(std::chrono::milliseconds(2)))
-    if (requester.was_evicted() || Clock::now() >= until)
-      return false;                       // another thread waits for the memory that `requester` holds
+  while (!lock.try_lock()) {
+    if (has_ended()) return false;  // another thread waits for the memory that `requester` holds
+    std::this_thread::sleep_for(poll_interval);
+  }
   constexpr int polls_per_eviction = 50;  // enough for an evicted connection to end
   for (int polls = 0; !is_enough(); ++polls) {
-    if (requester.was_evicted() || Clock::now() >= until) return false;
+    if (has_ended()) return false;
     if (polls % polls_per_eviction == 0 && !evict_largest_body(requester)) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::this_thread::sleep_for(poll_interval);
   }
   return true;
 }

@@ -86,7 +86,7 @@ class OpenConnections {
   void check_client(Entry& one) const;
 
   const milliseconds min_wait_, write_time_;
-  std::timed_mutex evicting_bodies_;
+  std::mutex evicting_bodies_;
   mutable std::mutex mutex_;  // guards the list and its members; while it is held, no socket is closed
   std::list<Entry*> all_;
   std::jthread thread_;  // last: it uses the members above
