@@ -172,7 +172,7 @@ void Sweep::add_trainings(SweepRow row, Tasks tasks) {
     seed = config->training().train.seed;
     if (i == 0)
       rows_.push_back(
-          {row.options, choose_sizes(row.options, find_task(config->task(), tasks)->sizes(), path(name))});
+          {row.options, choose_sizes(row.options, find_task(config->task(), tasks)->sizes(), /*run=*/"")});
     require(folders_.insert(name).second,
             "{}: seed {} needs the folder {}, which another recipe has; rename one", row.where, seed,
             path(name));
@@ -198,8 +198,8 @@ void Sweep::add_chosen_sizes_to_changes() {
     OptionNode own = options_of(i);
     std::string& changes = table_.rows[i].changes;
     for (const std::string& key : differing_keys(first, own))
-      if (chosen(key))
-        changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", key, value_text(*own.find_path(key)));
+      if (const OptionNode* const value = own.find_path(key); value && chosen(key))
+        changes += fmt::format("{}{} {}", changes.empty() ? "" : ", ", key, value_text(*value));
   }
 }
 

@@ -352,6 +352,31 @@ TEST_F(SweepCommand, SizesThatAreChosenForSomeRowsAreStated) {
   EXPECT_EQ(table.find("model.d_model"), std::string::npos) << "it is the same in all rows\n" << table;
 }
 
+/// The table of a sweep that has begun is the same, also where a row has no sizes of its own, or those of a
+/// preset, and where rows train models for several tasks.
+TEST_F(SweepCommand, StatedSizesDoNotDependOnWhatIsTrained) {
+  const std::string data = "data: {train: [" + (folder_ / "train.a") + ", " + (folder_ / "train.b") + "]}\n",
+                    tokens = "tokenizer: {kind: whitespace, vocab_size: 0}\n";
+  write_file_atomically(folder_ / "open.yaml", data + tokens + "train: {minutes: 1e-6}\n");
+  write_file_atomically(folder_ / "preset.yaml",
+                        data + tokens + "train: {updates: 1}\nmodel: {preset: tiny, d_ff: 8}\n");
+  write_file_atomically(folder_ / "lm.yaml", "task: language_model\ndata: {train: [" + (folder_ / "train.a") +
+                                                 "]}\ntokenizer: {kind: bytes}\n"
+                                                 "train: {updates: 1}\nmodel: {d_model: 8, heads: 1, d_ff: 8, "
+                                                 "decoder_layers: 1}\n");
+  const std::string recipes = folder_ / "open.yaml " + (folder_ / "preset.yaml ") + (folder_ / "lm.yaml");
+  const auto changes = [&] {
+    std::vector<std::string> all;
+    for (const auto& row : rows()) all.push_back(row.at("changes"));
+    return all;
+  };
+  ASSERT_EQ(sweep(recipes).status, 0);
+  const std::vector<std::string> first = changes();
+  EXPECT_EQ(first[0], "");
+  ASSERT_EQ(sweep(recipes).status, 0);
+  EXPECT_EQ(changes(), first);
+}
+
 TEST_F(SweepCommand, AFailureDoesNotStopTheOthers) {
   fs::create_directory(folder_ / "recipes");
   const auto write = [&](const std::string& name, const std::string& change) {
