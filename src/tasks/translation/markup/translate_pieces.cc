@@ -373,6 +373,28 @@ std::vector<SegmentToTranslate> segments_to_translate(const DocumentPieces& with
   return all;
 }
 
+/// A text from its first character on that is neither in a tag nor markup of emphasis.
+std::string_view behind_markup(std::string_view text) {
+  for (size_t end; !text.empty(); text.remove_prefix(end)) {
+    end = text[0] == '<' ? text.find('>') + 1 : std::string_view("*_~[").find(text[0]) != text.npos;
+    if (end == 0) break;
+  }
+  return text;
+}
+/// The same up to its last such character.
+std::string_view before_markup(std::string_view text) {
+  while (!text.empty()) {
+    const size_t begin = text.ends_with('>') ? text.rfind('<') : text.npos;
+    if (begin != text.npos)
+      text.remove_suffix(text.size() - begin);
+    else if (std::string_view("*_~").find(text.back()) != text.npos)
+      text.remove_suffix(1);
+    else
+      break;
+  }
+  return text;
+}
+
 /// Separates a translated part from code beside it, from which punctuation separated it in the source, such as
 /// the bracket of "f (`x`)", that the translation does not have.
 void separate_from_code(const Pieces& pieces, size_t first, std::string_view source, Rewritten& part) {
@@ -380,10 +402,13 @@ void separate_from_code(const Pieces& pieces, size_t first, std::string_view sou
     return i < pieces.size() && pieces[i].kind == PieceKind::boundary && pieces[i].stands_for_words;
   };
   std::string& bytes = part.bytes;
-  if (is_code(first - 1) && !begins_within_word(source) && begins_within_word(bytes)) bytes.insert(0, " ");
-  const bool ends = ends_within_word(bytes) ||
-                    (!bytes.empty() && std::string_view(".,;:!?").find(bytes.back()) != std::string_view::npos);
-  if (is_code(part.last) && !ends_within_word(source) && ends && bytes.back() != source.back()) bytes += ' ';
+  if (is_code(first - 1) && !begins_within_word(behind_markup(source)) &&
+      begins_within_word(behind_markup(bytes)))
+    bytes.insert(0, " ");
+  if (!is_code(part.last)) return;
+  const std::string_view before = before_markup(source), after = before_markup(bytes);
+  if (before.empty() || after.empty() || ends_within_word(before) || before.back() == after.back()) return;
+  if (ends_within_word(after) || std::string_view(".,;:!?").find(after.back()) != after.npos) bytes += ' ';
 }
 
 }  // namespace

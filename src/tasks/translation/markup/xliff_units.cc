@@ -90,17 +90,38 @@ class XliffReader {
     }
   }
 
-  /// Whether an element contains anything but white space and marks of segments, which may be empty.
+  bool has_words(const XmlEvent& event) const {
+    return count_words(source_.bytes.substr(event.begin, event.end - event.begin)) > 0;
+  }
+  /// Whether an element contains anything but white space.
   bool has_content(size_t element) const {
-    const auto is_content = [&](const XmlEvent& event) {
-      if (event.kind == XmlEvent::Kind::text)
-        return count_words(source_.bytes.substr(event.begin, event.end - event.begin)) > 0;
-      const bool is_tag = event.kind == XmlEvent::Kind::start_tag || event.kind == XmlEvent::Kind::end_tag;
-      return !is_tag || xliff_.name(event.element) != "mrk";
-    };
+    const auto& events = xliff_.xml.events;
     for (size_t i = xliff_.starts[element] + 1; i < xliff_.ends[element]; ++i)
-      if (is_content(xliff_.xml.events[i])) return true;
+      if (events[i].kind != XmlEvent::Kind::text || has_words(events[i])) return true;
     return false;
+  }
+  /// Whether an element of version 1 contains marks of segments, all of them empty, and beside them at most
+  /// `<g>`. Programs that divide a unit into segments write such targets.
+  bool has_only_empty_segments(size_t element) const {
+    const auto& events = xliff_.xml.events;
+    bool any = false;
+    size_t inside = none;
+    for (size_t i = xliff_.starts[element] + 1; i < xliff_.ends[element]; ++i) {
+      const XmlEvent& event = events[i];
+      if (event.kind == XmlEvent::Kind::text) {
+        if (has_words(event)) return false;
+      } else if (event.kind == XmlEvent::Kind::start_tag) {
+        const bool is_segment =
+            xliff_.name(event.element) == "mrk" && attribute(tag(event.element), "mtype") == "seg";
+        if (inside != none || (!is_segment && xliff_.name(event.element) != "g")) return false;
+        if (is_segment) inside = event.element, any = true;
+      } else if (event.kind == XmlEvent::Kind::end_tag) {
+        if (event.element == inside) inside = none;
+      } else {
+        return false;
+      }
+    }
+    return any && !xliff_.is_version_2;
   }
   bool has_section(size_t element) const {
     const auto& events = xliff_.xml.events;
@@ -114,7 +135,7 @@ class XliffReader {
     if (unit.source == none || !*xliff_.xml.elements[unit.element].translate || !has_content(unit.source) ||
         has_section(unit.source) || attribute(tag(unit.element), "approved") == "yes")
       return false;
-    if (unit.target == none || !has_content(unit.target)) return true;
+    if (unit.target == none || !has_content(unit.target) || has_only_empty_segments(unit.target)) return true;
     const std::string_view state = attribute(tag(xliff_.is_version_2 ? unit.element : unit.target), "state");
     return xliff_.is_version_2 ? state == "initial" : state == "new" || state == "needs-translation";
   }

@@ -61,13 +61,17 @@ TEST(Placeholder, WordsStayApartFromCode) {
   EXPECT_EQ(translate_html("un<code>x</code>s it.<code>y</code>", only_words),
             "un.<code>x</code>s it.<code>y</code>");
   EXPECT_EQ(translate_markdown("the (`x`) is", only_words), "the. `x` is.");
+  EXPECT_EQ(translate_html("<code>x</code>- <i>two</i> run <b>un</b>(<code>y</code>", only_words),
+            "<code>x</code> <i>two</i> run <b>un</b>. <code>y</code>");
+  EXPECT_EQ(translate_html("<code>x</code><i>s</i> <b>un</b><code>y</code>", only_words),
+            "<code>x</code><i>s</i> <b>un</b>.<code>y</code>");
 }
 
 TEST(Placeholder, IsAWordOfItsOwn) {
   for (const std::string html : {"un<code>x</code> it", "ask <b>un</b><code>x</code>", "<code>x</code>s it",
                                  "Q7 asks <code>x</code>", "<code>x</code>, <code>y</code>"})
     EXPECT_EQ(reversed_html(html), translate_html(html, reversed())) << html;
-  EXPECT_EQ(reversed_html("a <code>x</code><code>y</code> b"), "<code>x</code> A <code>y</code> B");
+  EXPECT_EQ(reversed_html("a <code>x</code><code>y</code> b"), "<code>x</code> A<code>y</code> B");
 }
 
 TEST(Placeholder, OfXmlAndMessages) {

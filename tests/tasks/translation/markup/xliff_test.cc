@@ -156,6 +156,19 @@ TEST(Xliff, TargetsOfEmptySegmentsAreEmpty) {
             filled);
   const std::string half = unit("<mrk mtype=\"seg\" mid=\"0\">X</mrk> <mrk mtype=\"seg\" mid=\"1\"/>");
   EXPECT_EQ(translated(half, reversed()), half) << "somebody has begun it";
+  for (const std::string kept :
+       {"<mrk mtype=\"protected\"/>", "<mrk mtype=\"seg\" mid=\"0\"><x id=\"1\"/></mrk>",
+        "<mrk mtype=\"seg\" mid=\"0\"/><!-- empty -->", "<g id=\"1\"/>",
+        "<mrk mtype=\"seg\" mid=\"0\"/><x id=\"1\"/>"})
+    EXPECT_EQ(translated(unit(kept), reversed()), unit(kept)) << "a code or a comment is no empty target";
+  // Tags around the segments are those of the source.
+  const std::string in_tag = first_version(
+      "<trans-unit><source><g id=\"3\">A b.</g></source><seg-source><g id=\"3\"><mrk mtype=\"seg\" "
+      "mid=\"0\">A b.</mrk></g></seg-source><target><g id=\"3\"><mrk mtype=\"seg\" "
+      "mid=\"0\"/></g></target></trans-unit>");
+  EXPECT_NE(
+      translated(in_tag, reversed()).find("<g id=\"3\"><mrk mtype=\"seg\" mid=\"0\">B. A</mrk></g></target>"),
+      std::string::npos);
 }
 
 TEST(Xliff, PlaceholdersStandForWords) {
