@@ -58,6 +58,18 @@ static void validate_images(const ModelConfig& c) {
           c.image.class_token ? " and a class token" : "");
 }
 
+void validate_for(const GenerationConfig& g, const Architecture& a) {
+  require(!a.has_decoder() ||
+              (g.alignment_layer >= -std::max(2, a.decoder_layers) && g.alignment_layer < a.decoder_layers),
+          "generation.alignment_layer is {}, but the decoder has layers 0 to {}", g.alignment_layer,
+          a.decoder_layers - 1);
+  require(
+      g.coverage_penalty == 0 || a.has_encoder(),
+      "generation.coverage_penalty is {}, but the model has no encoder whose output could be covered; set it "
+      "to 0",
+      g.coverage_penalty);
+}
+
 void validate(const ModelConfig& c) {
   check_ranges(c);
   validate(static_cast<const Architecture&>(c));
@@ -83,15 +95,7 @@ void validate(const ModelConfig& c) {
   require_token("bos", c.bos);
   require_token("eos", c.eos);
   require_token("decoder_start_token", c.decoder_start_token);
-  require(!c.has_decoder() || (c.generation.alignment_layer >= -std::max(2, c.decoder_layers) &&
-                               c.generation.alignment_layer < c.decoder_layers),
-          "generation.alignment_layer is {}, but the decoder has layers 0 to {}", c.generation.alignment_layer,
-          c.decoder_layers - 1);
-  require(
-      c.generation.coverage_penalty == 0 || c.has_encoder(),
-      "generation.coverage_penalty is {}, but the model has no encoder whose output could be covered; set it "
-      "to 0",
-      c.generation.coverage_penalty);
+  validate_for(c.generation, c);
   validate(c.generation, c.target_vocab);
 }
 

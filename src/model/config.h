@@ -136,6 +136,10 @@ Settings settings_of(const ModelConfig& config) {
   return settings;
 }
 
+/// Throws an input error that names the key if generation settings ask for what an architecture does not have:
+/// a layer of the decoder, or an encoder.
+void validate_for(const GenerationConfig& generation, const Architecture& architecture);
+
 /// Throws an input error that names the key if the architecture is not valid, vocabularies with tied embeddings
 /// differ in size, or a special id is not in its vocabulary.
 void validate(const ModelConfig& config);

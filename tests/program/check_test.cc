@@ -39,10 +39,10 @@ TEST(CheckCommand, SaysWhichSettingsHaveNoEffect) {
     EXPECT_EQ(nlohmann::json::parse(outcome.text)[0]["id"], "settings") << setting;
   }
   // Whatever training refuses before it reads the data.
-  for (const char* setting :
-       {"schedule.kind=plateau", "data.weights=1 data.temperature=2", "data.weights=[1,2]",
-        "'tokenizer.user_defined_symbols=[\"a b\"]'", "tokenizer.vocab_size=3",
-        "tokenizer.kind=characters tokenizer.vocab_size=4", "tokenizer.target_normalization=nfkc"})
+  for (const char* setting : {"schedule.kind=plateau", "data.weights=1 data.temperature=2",
+                              "data.weights=[1,2]", "'tokenizer.user_defined_symbols=[\"a b\"]'",
+                              "tokenizer.vocab_size=3", "tokenizer.kind=characters tokenizer.vocab_size=4",
+                              "tokenizer.target_normalization=nfkc", "generation.alignment_layer=9"})
     EXPECT_EQ(sixfold("check " + config + " --set " + setting).status, 2) << setting;
 }
 

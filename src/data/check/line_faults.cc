@@ -108,37 +108,61 @@ bool is_decomposed(std::string_view line) {
   return U_SUCCESS(status) && !normal;
 }
 
-/// Whether a character of the category Format belongs to correct text: joiners, which Persian, Indic scripts
-/// and emoji need, and marks that order a line with text from right to left.
-bool is_needed_format(UChar32 c, bool right_to_left) {
-  const bool orders =
-      c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
-  return c == 0x200C || c == 0x200D || (c >= 0xE0020 && c <= 0xE007F) || (orders && right_to_left);
+namespace {
+
+/// What a line has that needs characters without a width.
+struct LineScripts {
+  bool right_to_left = false;   ///< letters from right to left, which marks may order
+  bool without_spaces = false;  ///< letters of scripts such as Khmer, Thai and Tibetan, whose words a
+                                ///< zero-width space may divide
+};
+
+LineScripts scripts_of(std::string_view line) {
+  LineScripts found;
+  any_character(line, [&](UChar32 c) {
+    if (c < 0x0590 || !u_isalpha(c)) return false;
+    const UCharDirection direction = u_charDirection(c);
+    found.right_to_left |= direction == U_RIGHT_TO_LEFT || direction == U_RIGHT_TO_LEFT_ARABIC;
+    found.without_spaces |= u_getIntPropertyValue(c, UCHAR_LINE_BREAK) == U_LB_COMPLEX_CONTEXT ||
+                            uscript_hasScript(c, USCRIPT_TIBETAN);
+    return false;
+  });
+  return found;
 }
 
-/// Whether words of the script of a character, such as Khmer and Thai, may be divided by a zero-width space.
-bool is_without_spaces(UChar32 c) { return u_getIntPropertyValue(c, UCHAR_LINE_BREAK) == U_LB_COMPLEX_CONTEXT; }
+/// Whether a character without a width belongs to correct text: joiners, which Persian, Indic scripts and emoji
+/// need, the vowel separator of Mongolian, and what the scripts of the line need.
+bool is_needed(UChar32 c, const LineScripts& line) {
+  const bool orders =
+      c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+  return c == 0x200C || c == 0x200D || c == 0x180E || (c >= 0xE0020 && c <= 0xE007F) ||
+         (orders && line.right_to_left) || (c == 0x200B && line.without_spaces);
+}
+
+}  // namespace
 
 bool has_odd_space(std::string_view line) {
-  const bool right_to_left = any_character(line, [](UChar32 c) {
-    const UCharDirection direction = u_charDirection(c);
-    return u_isalpha(c) && (direction == U_RIGHT_TO_LEFT || direction == U_RIGHT_TO_LEFT_ARABIC);
-  });
+  const LineScripts scripts = scripts_of(line);
   UChar32 before = 0, before_that = 0;
   // A no-break space after a letter, which only the next character may justify.
   bool unjustified_before = false;
+  const auto may_begin_word = [](UChar32 c) {
+    const auto type = u_charType(c);
+    return c == 0 || c == '"' || u_isUWhiteSpace(c) || type == U_START_PUNCTUATION ||
+           type == U_INITIAL_PUNCTUATION;
+  };
   const bool odd = any_character(line, [&](UChar32 c) {
     if (before == 0 && u_isUWhiteSpace(c)) return true;
     if (unjustified_before && !may_follow_no_break(c)) return true;
-    const bool one_letter = u_isalpha(before) && !u_isalpha(before_that);  // "w domu" of Polish and Czech
+    const bool one_letter = u_isalpha(before) && may_begin_word(before_that);  // "w domu" of Polish and Czech
     unjustified_before = is_no_break(c) && !one_letter && !may_follow_no_break(before);
     if (c == ' ' && (before == ' ' || is_no_break(before))) return true;
     before_that = before;
     before = c;
-    if (c == 0x200B && is_without_spaces(before_that)) return false;
     const auto type = u_charType(c);
-    return type == U_CONTROL_CHAR || (type == U_FORMAT_CHAR && !is_needed_format(c, right_to_left)) ||
-           type == U_LINE_SEPARATOR || type == U_PARAGRAPH_SEPARATOR;
+    const bool invisible = type == U_FORMAT_CHAR && u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT);
+    return type == U_CONTROL_CHAR || (invisible && !is_needed(c, scripts)) || type == U_LINE_SEPARATOR ||
+           type == U_PARAGRAPH_SEPARATOR;
   });
   return odd || unjustified_before || u_isUWhiteSpace(before);
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "base/hash.h"
@@ -178,13 +179,11 @@ void find_unknown(const SurveyedText& text, const Tokens& tokens, const char* si
        tokens.examples});
 }
 
-void find_tokens(const SurveyedText& text, const Tokenizers& tokenizers, int max_length,
-                 std::vector<Finding>& findings) {
-  constexpr double tolerated = 0.01;
-  if (std::ssize(text.sample) < min_checked_lines / 2) return;
+/// Looks for unknown tokens. Returns the numbers of tokens of the longer sides of the sampled pairs.
+std::vector<int64_t> find_tokens(const SurveyedText& text, const Tokenizers& tokenizers,
+                                 std::vector<Finding>& findings) {
+  std::vector<int64_t> lengths;
   Tokens sides[2];
-  int64_t too_long = 0;
-  std::vector<std::string> examples;
   for (const LocatedPair& pair : text.sample) {
     int64_t longer = 0;
     for (const bool target : {false, true}) {
@@ -197,18 +196,41 @@ void find_tokens(const SurveyedText& text, const Tokenizers& tokenizers, int max
       if (unknown > 0 && side.examples.size() < max_examples) side.examples.push_back(pair.example());
       longer = std::max(longer, static_cast<int64_t>(std::ssize(ids)));
     }
-    if (max_length == 0 || longer <= max_length) continue;
-    ++too_long;
-    if (examples.size() < max_examples) examples.push_back(pair.example());
+    lengths.push_back(longer);
   }
   find_unknown(text, sides[0], "source", findings);
   find_unknown(text, sides[1], "target", findings);
-  if (share_of(too_long, std::ssize(text.sample)) <= tolerated) return;
+  return lengths;
+}
+
+/// The numbers of words of the longer sides of the sampled pairs. Each word has at least one token.
+std::vector<int64_t> word_lengths(const SurveyedText& text) {
+  std::vector<int64_t> lengths;
+  for (const LocatedPair& pair : text.sample)
+    lengths.push_back(
+        static_cast<int64_t>(std::max(count_words(pair.lines.first), count_words(pair.lines.second))));
+  return lengths;
+}
+
+/// Looks for pairs that training leaves out. `lengths`: the numbers of tokens of the longer sides of the
+/// sampled pairs, or less where no tokenizer is known.
+void find_too_long(const SurveyedText& text, std::span<const int64_t> lengths, int max_length,
+                   std::vector<Finding>& findings) {
+  constexpr double tolerated = 0.01;
+  int64_t too_long = 0;
+  std::vector<std::string> examples;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (max_length == 0 || lengths[i] <= max_length) continue;
+    ++too_long;
+    if (examples.size() < max_examples) examples.push_back(text.sample[i].example());
+  }
+  const int64_t all = std::ssize(lengths);
+  if (share_of(too_long, all) <= tolerated) return;
   findings.push_back(
-      {"truncated", Severity::warning,
+      {"truncated", too_long == all ? Severity::error : Severity::warning,
        fmt::format("{}: {} have more than the {} tokens of data.max_length on a side, and are left out. The "
                    "model never sees long sentences. Raise data.max_length, or split them",
-                   text.key, text.share(too_long, std::ssize(text.sample)), max_length),
+                   text.key, text.share(too_long, all), max_length),
        std::move(examples)});
 }
 
@@ -240,7 +262,9 @@ std::vector<Finding> check_parallel(const ParallelCheck& check) {
     if (!text.is_swapped) find_faults(text, one.statistics, FaultScope::pair, findings);
     find_empty(text, findings);
     find_cut(text, findings);
-    if (check.tokenizers) find_tokens(text, *check.tokenizers, check.max_length, findings);
+    if (std::ssize(text.sample) < min_checked_lines / 2) continue;
+    find_too_long(text, check.tokenizers ? find_tokens(text, *check.tokenizers, findings) : word_lengths(text),
+                  check.max_length, findings);
   }
   if (check.max_ratio > 0) std::erase_if(findings, [](const Finding& one) { return one.id == "length-ratio"; });
   return findings;

@@ -85,13 +85,13 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
         return hash_of_text(form(pair.first) + (settings_.labelled ? "" : "\t" + form(pair.second)));
       };
       ++text.compared;
-      // data.repeats leaves out those that are written alike. What is known from training is known in any case.
-      const auto written = is_training ? static_cast<uint32_t>(hash(as_words)) : 0;
+      // data.repeats leaves out what is written alike. What training has is known in any case.
+      constexpr uint64_t of_written = 0x9E3779B97F4A7C15;
       const uint64_t in_lower_case = hash(comparison_form);
-      const auto known = training_.find(in_lower_case);
-      const bool is_known = known != training_.end();
-      if (is_training && !is_known) training_.emplace(in_lower_case, written);
-      if (is_known && (!is_training || known->second == written)) {
+      const bool is_known = is_training ? !training_.insert(hash(as_words) ^ of_written).second
+                                        : training_.contains(in_lower_case);
+      if (is_training) training_.insert(in_lower_case);
+      if (is_known) {
         ++text.repeated;
         if (text.repeats.size() < max_examples) text.repeats.push_back(LocatedPair{pair, place()}.example());
       }

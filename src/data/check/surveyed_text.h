@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "data/check/finding.h"
@@ -71,9 +71,8 @@ class TextSurvey {
 
  private:
   SurveySettings settings_;
-  /// The pairs of the training texts: hashes of them in lower case, and parts of hashes of the first of these
-  /// as it is written.
-  std::unordered_map<uint64_t, uint32_t> training_;
+  /// Hashes of the pairs of the training texts in lower case, and others of them as they are written.
+  std::unordered_set<uint64_t> training_;
 };
 
 inline double share_of(int64_t part, int64_t all) {

@@ -57,6 +57,8 @@ void validate_groups(const Options& o, std::string_view data) {
     require(o.task == Options::task_name, "task: is '{}', expected {}", o.task, Options::task_name);
   validate(static_cast<const Architecture&>(o.model));
   require(!o.data.train.empty(), "data.train: there is no training data; give {}", data);
+  if constexpr (requires { o.generation; })
+    if (o.start.model.empty()) validate_for(o.generation, o.model);
   validate(training_of(o));
   if constexpr (requires { o.tokenizer; })
     if (o.tokenizers_from().empty()) validate(o.tokenizer);

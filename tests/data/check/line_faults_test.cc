@@ -23,16 +23,50 @@ TEST(LineFaults, CharactersThatAreNotComposed) {
 }
 
 TEST(LineFaults, WhiteSpaceThatIsNoPartOfTheText) {
-  for (const char* line :
-       {" a", "a ", "a  b", "a\tb", "a\u200Bb", "a\uFEFFb", "ab\u00A0cd", "a\u00A0 b", "a\u200Fb", "\u200Bก",
-        "a\x01"
-        "b",
-        "co\u00ADop", "a\u00A0", "a.\u00A0", "\u3000a", "a\u3000", "\u2003a", "\u2003"})
+  for (const char* line : {" a",
+                           "a ",
+                           "a  b",
+                           "a\tb",
+                           "a\u200Bb",
+                           "a\uFEFFb",
+                           "ab\u00A0cd",
+                           "a\u00A0 b",
+                           "a\u200Fb",
+                           "can't\u00A0go",
+                           "1a\u00A0go",
+                           "कित\u00A0पानी",
+                           "a\x01"
+                           "b",
+                           "co\u00ADop",
+                           "a\u00A0",
+                           "a.\u00A0",
+                           "\u3000a",
+                           "a\u3000",
+                           "\u2003a",
+                           "\u2003"})
     EXPECT_TRUE(has_odd_space(line)) << line;
-  for (const char* line :
-       {"a b", "", "Bonjour\u00A0!", "10\u00A0km", "«\u00A0oui\u00A0»", "私　は", "می\u200Cخواهم", "5\u202F000",
-        "w\u00A0domu", "K\u00A0obědu", "ខ្ញុំ\u200Bចូល\u200Bរៀន", "ไป\u200Bไหน", "שלום!\u200F", "\u202Bשלום\u202C",
-        "\U0001F3F4\U000E0067\U000E0062\U000E007F"})
+  for (const char* line : {"a b",
+                           "",
+                           "Bonjour\u00A0!",
+                           "10\u00A0km",
+                           "«\u00A0oui\u00A0»",
+                           "私　は",
+                           "می\u200Cخواهم",
+                           "5\u202F000",
+                           "w\u00A0domu",
+                           "K\u00A0obědu",
+                           "ខ្ញុំ\u200Bចូល\u200Bរៀន",
+                           "ไป\u200Bไหน",
+                           "Facebook\u200Bជា",
+                           "ទៅ។\u200Bគាត់",
+                           "(w\u00A0domu)",
+                           "\"W\u00A0domu\"",
+                           "قل\u06DD",
+                           "ᠪᠠᠢᠨ\u180Eᠠ",
+                           "བོད\u200Bཡིག",
+                           "שלום!\u200F",
+                           "\u202Bשלום\u202C",
+                           "\U0001F3F4\U000E0067\U000E0062\U000E007F"})
     EXPECT_FALSE(has_odd_space(line)) << line;
 }
 

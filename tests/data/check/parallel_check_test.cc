@@ -311,6 +311,32 @@ TEST_P(ParallelCheckTest, RepeatsAreWrittenAlike) {
   EXPECT_NE(std::ranges::find(findings, "overlap", &Finding::id), findings.end());
 }
 
+TEST(ParallelCheck, CountsRepeatsOfEachWayOfWriting) {
+  const TemporaryFolder folder;
+  std::string lines = "The menu\n";
+  for (int i = 0; i < 300; ++i) lines += i % 2 == 0 ? "THE MENU\n" : "the menu\n";
+  for (int i = 0; i < 300; ++i) lines += "line " + std::to_string(i) + " of many\n";
+  write_file_atomically(folder / "a.src", lines);
+  write_file_atomically(folder / "a.tgt", lines);
+  const std::vector<Finding> findings = check_parallel({.train = {{folder / "a.src", folder / "a.tgt", ""}}});
+  const auto found = std::ranges::find(findings, "duplicates", &Finding::id);
+  ASSERT_NE(found, findings.end());
+  EXPECT_NE(found->text.find("298 of 601"), std::string::npos) << found->text;
+}
+
+/// Without a tokenizer, words are counted: each has at least one token.
+TEST_P(ParallelCheckTest, TellsOfPairsThatTrainingLeavesOut) {
+  const RunTexts t = some_of(0, 1000);
+  ParallelCheck check{.train = {{put("t.", 0, t.source), put("t.", 1, t.target), ""}}, .max_length = 1};
+  if (GetParam().name == std::string("tanaka")) check.max_length = 4;
+  const std::vector<Finding> findings = check_parallel(check);
+  const auto found = std::ranges::find(findings, "truncated", &Finding::id);
+  ASSERT_NE(found, findings.end()) << to_text(findings);
+  EXPECT_NE(found->text.find("tokens of data.max_length"), std::string::npos) << found->text;
+  check.max_length = 250;
+  EXPECT_EQ(to_text(check_parallel(check)), "");
+}
+
 TEST_P(ParallelCheckTest, EndsWhereItIsCancelled) {
   const std::atomic<int> stop{1};
   EXPECT_THROW(check_parallel(
