@@ -220,7 +220,7 @@ void find_too_long(const SurveyedText& text, std::span<const int64_t> lengths, i
   int64_t too_long = 0;
   std::vector<std::string> examples;
   for (size_t i = 0; i < lengths.size(); ++i) {
-    if (max_length == 0 || lengths[i] <= max_length) continue;
+    if (lengths[i] <= max_length) continue;
     ++too_long;
     if (examples.size() < max_examples) examples.push_back(text.sample[i].example());
   }
@@ -263,8 +263,9 @@ std::vector<Finding> check_parallel(const ParallelCheck& check) {
     find_empty(text, findings);
     find_cut(text, findings);
     if (std::ssize(text.sample) < min_checked_lines / 2) continue;
-    find_too_long(text, check.tokenizers ? find_tokens(text, *check.tokenizers, findings) : word_lengths(text),
-                  check.max_length, findings);
+    const std::vector<int64_t> lengths =
+        check.tokenizers ? find_tokens(text, *check.tokenizers, findings) : word_lengths(text);
+    if (check.max_length > 0) find_too_long(text, lengths, check.max_length, findings);
   }
   if (check.max_ratio > 0) std::erase_if(findings, [](const Finding& one) { return one.id == "length-ratio"; });
   return findings;

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 
+#include "base/ascii.h"
 #include "base/log.h"
 #include "base/plural.h"
 #include "data/corpus_report.h"
@@ -219,9 +220,7 @@ void warn_of_document(const std::string& input) {
       {".sdlxliff", TextKind::xliff}, {".md", TextKind::markdown}, {".markdown", TextKind::markdown}};
   std::filesystem::path name = input;
   if (name.extension() == ".gz") name = name.stem();
-  std::string extension = name.extension();
-  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return std::tolower(c); });
-  const auto kind = kinds.find(extension);
+  const auto kind = kinds.find(ascii_lower(name.extension().string()));
   std::error_code ignored;
   if (kind == kinds.end() || !std::filesystem::exists(input, ignored)) return;
   log_warning(

@@ -63,4 +63,25 @@ size_t skip_final_marks_back(std::string_view text, size_t begin, size_t end, bo
   return found && before > begin ? before : end;
 }
 
+std::string_view behind_markup(std::string_view text) {
+  for (size_t end; !text.empty(); text.remove_prefix(end)) {
+    end = text[0] == '<' ? text.find('>') + 1 : std::string_view("*_~[").find(text[0]) != text.npos;
+    if (end == 0) break;
+  }
+  return text;
+}
+
+std::string_view before_markup(std::string_view text) {
+  while (!text.empty()) {
+    const size_t begin = text.ends_with('>') ? text.rfind('<') : text.npos;
+    if (begin != text.npos)
+      text.remove_suffix(text.size() - begin);
+    else if (std::string_view("*_~").find(text.back()) != text.npos)
+      text.remove_suffix(1);
+    else
+      break;
+  }
+  return text;
+}
+
 }  // namespace sixfold

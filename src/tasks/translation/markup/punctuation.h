@@ -18,4 +18,9 @@ size_t skip_punctuation_back(std::string_view text, size_t begin, size_t end, in
 /// only if `with_full_stops`.
 size_t skip_final_marks_back(std::string_view text, size_t begin, size_t end, bool with_full_stops);
 
+/// A text from its first character on that is neither in a tag nor markup of emphasis.
+std::string_view behind_markup(std::string_view text);
+/// The same up to its last such character.
+std::string_view before_markup(std::string_view text);
+
 }  // namespace sixfold

@@ -8,6 +8,7 @@
 
 #include "base/ascii.h"
 #include "tasks/translation/markup/placement.h"
+#include "tasks/translation/markup/punctuation.h"
 #include "tasks/translation/markup/segment.h"
 #include "text/sentences.h"
 #include "text/utf8.h"
@@ -371,28 +372,6 @@ std::vector<SegmentToTranslate> segments_to_translate(const DocumentPieces& with
   for (Segment& segment : segments) all.push_back({&without, std::move(segment)});
   std::ranges::stable_sort(all, {}, [](const SegmentToTranslate& text) { return text.segment.first; });
   return all;
-}
-
-/// A text from its first character on that is neither in a tag nor markup of emphasis.
-std::string_view behind_markup(std::string_view text) {
-  for (size_t end; !text.empty(); text.remove_prefix(end)) {
-    end = text[0] == '<' ? text.find('>') + 1 : std::string_view("*_~[").find(text[0]) != text.npos;
-    if (end == 0) break;
-  }
-  return text;
-}
-/// The same up to its last such character.
-std::string_view before_markup(std::string_view text) {
-  while (!text.empty()) {
-    const size_t begin = text.ends_with('>') ? text.rfind('<') : text.npos;
-    if (begin != text.npos)
-      text.remove_suffix(text.size() - begin);
-    else if (std::string_view("*_~").find(text.back()) != text.npos)
-      text.remove_suffix(1);
-    else
-      break;
-  }
-  return text;
 }
 
 /// Separates a translated part from code beside it, from which punctuation separated it in the source, such as
