@@ -2,14 +2,21 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sixfold {
 
-/// Write one line to standard error; `warn_line` puts "warning: " before it. Any number of threads may call
-/// them.
+/// `text` for a terminal: control characters other than line feeds and tabs, which could move the cursor or change
+/// colours, are written as \x and two hexadecimal digits for each byte.
+std::string without_controls(std::string_view text);
+
+/// Write one line to standard error, without controls; `warn_line` puts "warning: " before it and `error_line`
+/// "error: ". Any number of threads may call them.
 void log_line(const std::string& text);
 void warn_line(const std::string& text);
+/// Errors are written whatever happens to the rest of the log.
+void error_line(const std::string& text);
 /// From now on nothing is written. Of several processes that work together, all but one call this.
 void silence_log();
 /// Receives a line without a line end; any thread may call it.

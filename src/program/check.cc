@@ -3,6 +3,7 @@
 #include <iterator>
 #include <memory>
 
+#include "base/log.h"
 #include "data/check/finding.h"
 #include "program/commands.h"
 #include "program/kit/interrupt.h"
@@ -35,7 +36,7 @@ int run(const CheckArguments& a, Tasks tasks) {
     output.write(to_json_text(findings));
   else
     output.write(findings.empty() ? "nothing was found that speaks against this training\n"
-                                  : to_text(findings));
+                                  : without_controls(to_text(findings)));
   output.close();
   return findings.empty() ? 0 : found_status;
 }

@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/nearest.h"
 #include "base/options.h"
 #include "base/threads.h"
@@ -134,8 +135,8 @@ ExitStatus parse_and_run(CLI::App& app, int argc, char** argv) {
     if (prints_for_all()) app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     const std::string prefix = error_prefix_after_root();
-    std::cerr << "error: " << prefix << error_text(app, error) << "\nsee " << full_name(chosen_command(app))
-              << " --help\n";
+    error_line(
+        fmt::format("{}{}\nsee {} --help", prefix, error_text(app, error), full_name(chosen_command(app))));
     return exit_usage;
   } catch (const NotAModelFolder& error) {
     const std::string advice = import_advice(error.path());
@@ -157,17 +158,19 @@ int run(int argc, char** argv, const ProgramTables& tables) {
   } catch (const Error& error) {
     // Input errors are usually those of all processes; others may concern one host only.
     const std::string prefix = error.fault() == Fault::input ? error_prefix_after_root() : "";
-    std::cerr << "error: " << prefix << error.what() << "\n";
+    error_line(prefix + error.what());
     return error.fault() == Fault::input ? exit_usage : exit_failure;
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::broken_pipe)
       return exit_success;  // the reader of the output has closed the pipe
-    std::cerr << "error: " << error.what() << "\n";
+    error_line(error.what());
   } catch (const std::bad_alloc&) {
-    std::cerr << "error: out of memory; use smaller batches (data.batch_tokens in training, --batch-tokens in "
-                 "translation) or a smaller model\n";
+    error_line(
+        "out of memory; use smaller batches (data.batch_tokens in training, --batch-tokens in translation) or "
+        "a "
+        "smaller model");
   } catch (const std::exception& error) {
-    std::cerr << "error: " << error.what() << "; this should not happen, please report it\n";
+    error_line(std::string(error.what()) + "; this should not happen, please report it");
   }
   return exit_failure;
 }

@@ -24,8 +24,7 @@ constexpr int failure = 1, usage = 2;
 /// Ends all processes because this one has failed.
 int end_with(Processes& processes, const std::string& what, int status) {
   if (processes.report(what, status))
-    std::cerr << "error: " << (processes.is_root() ? "" : processes.name(processes.rank()) + ": ") << what
-              << std::endl;
+    error_line((processes.is_root() ? "" : processes.name(processes.rank()) + ": ") + what);
   processes.close();
   return status;
 }
