@@ -46,6 +46,7 @@ TEST_F(TranslateMarkup, WarnsOfADocumentThatIsTranslatedAsLines) {
   for (const char* name : {"IN.HTML", "in.xhtml.gz"})
     EXPECT_NE(translate("--input " + file(name, html_)).text.find("'--markup html'"), std::string::npos)
         << name;
+  EXPECT_NE(translate("--input " + file("in.pot", html_)).text.find("'--markup po'"), std::string::npos);
 }
 
 TEST_F(TranslateMarkup, TellsWhatATranslationLacks) {

@@ -41,6 +41,7 @@ TEST_F(FilesTest, AreTranslatedByTheirKind) {
       json(post(
           "/translate",
           {{"q", "<p>a b</p>"}, {"source", "en"}, {"target", "de"}, {"format", "html"}}))["translatedText"]);
+  EXPECT_EQ(file("a.xml", "<doc><p>a b c</p></doc>"), "<doc><p>" + translated("a b c") + "</p></doc>");
   const std::string times = "1\n00:00:01,000 --> 00:00:02,000\n";
   EXPECT_EQ(file("a.srt", times + "a b c\n"), times + translated("a b c") + "\n");
   EXPECT_EQ(file("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\na b c\n"),
@@ -61,6 +62,7 @@ TEST_F(FilesTest, AreTranslatedByTheirKind) {
             answer.headers.end());
   const Json settings = json(get("/frontend/settings"));
   EXPECT_EQ(settings["filesTranslation"], true);
+  EXPECT_EQ(settings["supportedFilesFormat"].size(), document_formats().size() + 1);
   EXPECT_EQ(settings["supportedFilesFormat"][0], ".txt");
 }
 

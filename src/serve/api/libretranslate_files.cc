@@ -13,27 +13,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct FileFormat {
-  const char* extension;
-  TextKind kind;
-  const char* content_type;
-};
-
-constexpr FileFormat formats[] = {{".txt", TextKind::plain, "text/plain; charset=utf-8"},
-                                  {".html", TextKind::html, "text/html; charset=utf-8"},
-                                  {".htm", TextKind::html, "text/html; charset=utf-8"},
-                                  {".srt", TextKind::srt, "application/x-subrip; charset=utf-8"},
-                                  {".vtt", TextKind::vtt, "text/vtt; charset=utf-8"},
-                                  {".xlf", TextKind::xliff, "application/xliff+xml; charset=utf-8"},
-                                  {".xliff", TextKind::xliff, "application/xliff+xml; charset=utf-8"},
-                                  {".md", TextKind::markdown, "text/markdown; charset=utf-8"},
-                                  {".po", TextKind::po, "text/x-gettext-translation; charset=utf-8"},
-                                  {".pot", TextKind::po, "text/x-gettext-translation; charset=utf-8"}};
+constexpr DocumentFormat plain_text{".txt", TextKind::plain, "text/plain; charset=utf-8"};
 
 /// The format of a file by the extension of its name.
-const FileFormat& format_of(const std::string& name) {
+const DocumentFormat& format_of(const std::string& name) {
   const std::string extension = ascii_lower(name.substr(std::min(name.rfind('.'), name.size())));
-  for (const FileFormat& format : formats)
+  if (extension == plain_text.extension) return plain_text;
+  for (const DocumentFormat& format : document_formats())
     if (extension == format.extension) return format;
   throw HttpError(400, fmt::format("Files of the kind '{}' can't be translated; those that can end in {}.",
                                    extension, fmt::join(file_extensions(), ", ")));
@@ -71,7 +57,7 @@ HttpAnswer translate_file(Service& service, const HttpRequest& request) {
                                    [](const Upload& part) { return part.field == "file"; });
   if (upload == request.files.end() || request.files.size() != 1)
     throw HttpError(400, "Send one file, as \"file\" of multipart/form-data.");
-  const FileFormat& format = format_of(upload->file_name);
+  const DocumentFormat& format = format_of(upload->file_name);
   std::string content = upload->content;
   if (first_invalid_utf8(content) || content.find('\0') != content.npos)
     throw HttpError(400, "The file is not valid UTF-8, or has a NUL.");
@@ -88,7 +74,7 @@ HttpAnswer translate_file(Service& service, const HttpRequest& request) {
                    .translation = {.caller = service.scheduling_key(request), .cancel = request.cancel},
                    .client = service.client_of(request)}});
   const std::string name = service.files().add(
-      std::string(has_mark ? byte_order_mark : "") + answers.front().text, format.extension);
+      std::string(has_mark ? byte_order_mark : "") + answers.front().text, std::string(format.extension));
   HttpAnswer answer{.body = json_text(Json{{"translatedFileUrl", url_of(request, "/download_file/" + name)}})};
   add_cut_header(answer, answers);
   return answer;
@@ -96,7 +82,7 @@ HttpAnswer translate_file(Service& service, const HttpRequest& request) {
 
 HttpAnswer download(Service& service, const std::string& name) {
   std::string content = service.files().find(name);
-  const FileFormat& format = format_of(name);
+  const DocumentFormat& format = format_of(name);
   return {.content_type = format.content_type,
           .body = std::move(content),
           .headers = {
@@ -123,8 +109,8 @@ HttpAnswer suggest(Service& service, const HttpRequest& request) {
 }  // namespace
 
 std::vector<std::string> file_extensions() {
-  std::vector<std::string> all;
-  for (const FileFormat& format : formats) all.emplace_back(format.extension);
+  std::vector<std::string> all{std::string(plain_text.extension)};
+  for (const DocumentFormat& format : document_formats()) all.emplace_back(format.extension);
   return all;
 }
 

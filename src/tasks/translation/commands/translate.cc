@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <memory>
 
 #include "base/ascii.h"
@@ -213,20 +212,16 @@ void run_on_stream(const TranslateSettings& settings) {
 
 /// Warns of an input whose name is that of a document, which would be translated with its tags as lines.
 void warn_of_document(const std::string& input) {
-  static const std::map<std::string, TextKind> kinds = {
-      {".html", TextKind::html},      {".htm", TextKind::html},    {".xhtml", TextKind::html},
-      {".xml", TextKind::xml},        {".srt", TextKind::srt},     {".vtt", TextKind::vtt},
-      {".po", TextKind::po},          {".xlf", TextKind::xliff},   {".xliff", TextKind::xliff},
-      {".sdlxliff", TextKind::xliff}, {".md", TextKind::markdown}, {".markdown", TextKind::markdown}};
   std::filesystem::path name = input;
   if (name.extension() == ".gz") name = name.stem();
-  const auto kind = kinds.find(ascii_lower(name.extension().string()));
+  const auto format =
+      std::ranges::find(document_formats(), ascii_lower(name.extension().string()), &DocumentFormat::extension);
   std::error_code ignored;
-  if (kind == kinds.end() || !std::filesystem::exists(input, ignored)) return;
+  if (format == document_formats().end() || !std::filesystem::exists(input, ignored)) return;
   log_warning(
       "{}: is translated line by line, with its tags as words; '--markup {}' translates only the text of a "
       "document ('--markup none' omits this warning)",
-      input, value_text(node_of(kind->second)));
+      input, value_text(node_of(format->kind)));
 }
 
 /// Whether the options or the model set a coverage penalty.

@@ -18,6 +18,28 @@ std::string translate_xml(std::string_view xml, const TextTranslator& translate,
   return translate_pieces(source, xml_pieces(source, options), MarkupLanguage::xml, translate);
 }
 
+std::span<const DocumentFormat> document_formats() {
+  constexpr const char* html = "text/html; charset=utf-8";
+  constexpr const char* xliff = "application/xliff+xml; charset=utf-8";
+  constexpr const char* markdown = "text/markdown; charset=utf-8";
+  constexpr const char* gettext = "text/x-gettext-translation; charset=utf-8";
+  static constexpr DocumentFormat formats[] = {
+      {".html", TextKind::html, html},
+      {".htm", TextKind::html, html},
+      {".xhtml", TextKind::html, "application/xhtml+xml; charset=utf-8"},
+      {".xml", TextKind::xml, "application/xml; charset=utf-8"},
+      {".srt", TextKind::srt, "application/x-subrip; charset=utf-8"},
+      {".vtt", TextKind::vtt, "text/vtt; charset=utf-8"},
+      {".xlf", TextKind::xliff, xliff},
+      {".xliff", TextKind::xliff, xliff},
+      {".sdlxliff", TextKind::xliff, xliff},
+      {".md", TextKind::markdown, markdown},
+      {".markdown", TextKind::markdown, markdown},
+      {".po", TextKind::po, gettext},
+      {".pot", TextKind::po, gettext}};
+  return formats;
+}
+
 std::string translate_document(TextKind kind, std::string_view document, const TextTranslator& translate,
                                const XmlOptions& xml, const std::string& name) {
   switch (kind) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -102,6 +103,15 @@ SIXFOLD_API std::string translate_markdown(std::string_view markdown, const Text
 
 /// The format of a text.
 enum class TextKind { plain, html, xml, srt, po, vtt, xliff, markdown };
+
+/// The kind of a document whose name has this extension, with what HTTP calls it.
+struct DocumentFormat {
+  std::string_view extension;  ///< with its dot, in lower case
+  TextKind kind;
+  const char* content_type;
+};
+/// The known formats of documents, without plain text.
+SIXFOLD_API std::span<const DocumentFormat> document_formats();
 
 /// Calls the function above for a document of this kind, which must not be `plain`. `xml`: only for XML.
 SIXFOLD_API std::string translate_document(TextKind kind, std::string_view document,
