@@ -51,6 +51,11 @@ bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step) {
   return std::count(steps.begin(), steps.end(), step) > 0;
 }
 
+bool has_dropout_step(const Architecture& a) {
+  const auto drops = [](const auto&... steps) { return (has_step(steps, ProcessStep::dropout) || ...); };
+  return drops(a.postprocess_embedding, a.preprocess, a.postprocess, a.postprocess_top);
+}
+
 static void validate_rotation(const Architecture& a) {
   const RotaryScaling& s = a.rotary_scaling;
   require(a.key_width() % 2 == 0,
@@ -205,9 +210,7 @@ std::vector<std::string> without_effect(const Architecture& a) {
   check("attention_bias", !a.attention_bias, attends, "no mixer is attention");
   check("query_key_norm", a.query_key_norm, mixes(MixerKind::attention, MixerKind::restricted_attention),
         "no mixer is attention");
-  const auto drops = [](const auto&... steps) { return (has_step(steps, ProcessStep::dropout) || ...); };
-  check("dropout", a.dropout != defaults.dropout && a.dropout > 0,
-        drops(a.postprocess_embedding, a.preprocess, a.postprocess, a.postprocess_top),
+  check("dropout", a.dropout != defaults.dropout && a.dropout > 0, has_dropout_step(a),
         "no step of preprocess, postprocess or the others is 'dropout'");
   check("kernel_size", a.kernel_size != defaults.kernel_size,
         mixes(MixerKind::convolution, MixerKind::separable), "no mixer is a convolution");

@@ -406,6 +406,8 @@ constexpr bool is_for_decoders(MixerKind kind) {
 
 /// Whether `steps` contain `step`.
 bool has_step(const std::vector<ProcessStep>& steps, ProcessStep step);
+/// Whether one of the steps, around embeddings or layers, is dropout.
+bool has_dropout_step(const Architecture& architecture);
 
 /// Throws an input error that names the key if a size is out of range, d_model is not divisible by the number
 /// of heads, or steps are not allowed where they stand.

@@ -96,12 +96,8 @@ std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelG
   for (const std::string& setting : without_effect(used))  // of a start model, only dropout rates are chosen
     if (run.start.model.empty() || setting.find("dropout:") != setting.npos)
       advice.push_back(fmt::format("model.{}; the setting has no effect", setting));
-  const bool drops = has_step(used.postprocess_embedding, ProcessStep::dropout) ||
-                     has_step(used.preprocess, ProcessStep::dropout) ||
-                     has_step(used.postprocess, ProcessStep::dropout) ||
-                     has_step(used.postprocess_top, ProcessStep::dropout);
   if (run.train.r_drop > 0 &&
-      (drops ? used.dropout : 0) + used.attention_dropout + used.activation_dropout == 0)
+      (has_dropout_step(used) ? used.dropout : 0) + used.attention_dropout + used.activation_dropout == 0)
     advice.emplace_back(
         "train.r_drop has no effect without dropout, since both passes are the same; set model.dropout higher");
   return advice;
