@@ -6,7 +6,9 @@
 #include <unicode/uloc.h>
 #include <unicode/utf8.h>
 
+#include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
 
 namespace sixfold {
@@ -21,7 +23,8 @@ std::string base_language(std::string_view code) {
   uloc_getLanguage(whole.c_str(), language, sizeof language, &status);
   if (U_FAILURE(status) || status == U_STRING_NOT_TERMINATED_WARNING) return "";
   const std::string base = language;
-  return base == "nb" || base == "nn" ? "no" : base;
+  if (base == "nb" || base == "nn") return "no";
+  return base == "iw" ? "he" : base == "ji" ? "yi" : base == "in" ? "id" : base;  // former codes
 }
 
 /// A text with spaces in place of the characters that make CLD2 reject a text: control characters, invalid
@@ -88,10 +91,17 @@ bool is_known_language(std::string_view code) {
 
 bool is_same_language(std::string_view a, std::string_view b) { return base_language(a) == base_language(b); }
 
+static bool are_both_of(std::string_view a, std::string_view b, std::initializer_list<std::string_view> bases) {
+  const std::string first = base_language(a), second = base_language(b);
+  return std::ranges::count(bases, first) > 0 && std::ranges::count(bases, second) > 0;
+}
+
+bool is_told_apart(std::string_view a, std::string_view b) {
+  return !is_same_language(a, b) && !are_both_of(a, b, {"bs", "hr", "sr"});
+}
+
 bool is_like_language(std::string_view a, std::string_view b) {
-  const auto is_norwegian_or_danish = [](const std::string& base) { return base == "no" || base == "da"; };
-  return is_same_language(a, b) ||
-         (is_norwegian_or_danish(base_language(a)) && is_norwegian_or_danish(base_language(b)));
+  return !is_told_apart(a, b) || are_both_of(a, b, {"no", "da"});
 }
 
 }  // namespace sixfold

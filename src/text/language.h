@@ -28,7 +28,10 @@ bool is_known_language(std::string_view code);
 
 /// Whether two codes are of the same language, whatever their regions and scripts: "deu_Latn" is "de".
 bool is_same_language(std::string_view a, std::string_view b);
-/// Whether two languages are the same, or so much alike that many single sentences belong to both: Norwegian
+/// Whether texts of two languages can be told apart: not if they are the same, nor those of Bosnian, Croatian
+/// and Serbian.
+bool is_told_apart(std::string_view a, std::string_view b);
+/// Whether two languages can't be told apart, or are so much alike that many single sentences belong to both: Norwegian
 /// and Danish.
 bool is_like_language(std::string_view a, std::string_view b);
 

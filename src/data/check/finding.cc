@@ -1,6 +1,8 @@
 #include "data/check/finding.h"
 
 #include <fmt/format.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
 
 #include <nlohmann/json.hpp>
 
@@ -11,14 +13,18 @@ namespace sixfold {
 std::string as_example(std::string_view text) {
   constexpr int64_t max_characters = 120;
   std::string example = one_line(replace_invalid_utf8(text));
-  for (char& c : example)
-    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  std::string visible;
   int64_t characters = 0;
-  for (size_t i = 0; i < example.size(); ++i) {
-    const bool begins = (static_cast<unsigned char>(example[i]) & 0xC0) != 0x80;
-    if (begins && ++characters > max_characters) return example.substr(0, i) + "...";
+  for (size_t i = 0; i < example.size();) {
+    const size_t begin = i;
+    UChar32 c = 0;
+    U8_NEXT(example.data(), i, example.size(), c);
+    if (++characters > max_characters) return visible + "...";
+    const bool unseen = u_charType(c) == U_CONTROL_CHAR || u_charType(c) == U_FORMAT_CHAR ||
+                        (c != ' ' && c != 0x3000 && u_isUWhiteSpace(c));
+    visible += unseen ? fmt::format("<U+{:04X}>", c) : example.substr(begin, i - begin);
   }
-  return example;
+  return visible;
 }
 
 std::string to_json_text(std::span<const Finding> findings) {

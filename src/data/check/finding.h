@@ -32,7 +32,7 @@ struct Finding {
 
 inline constexpr size_t max_examples = 3;
 
-/// A text as one line of an example: at most 120 characters, without control characters.
+/// A text as one line of an example: at most 120 characters. Those that can't be seen are named: "<U+00A0>".
 std::string as_example(std::string_view text);
 
 /// A list of objects with the members of a finding.

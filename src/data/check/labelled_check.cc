@@ -37,6 +37,13 @@ struct Labels {
 
 void find_unbalanced(const Labels& train, bool weighted, std::vector<Finding>& findings) {
   constexpr int64_t max_ratio = 20;
+  if (train.labels.size() == 1)
+    findings.push_back({"labels-unbalanced",
+                        Severity::error,
+                        fmt::format("{}: all samples have the label '{}'; there must be at least 2 labels. See "
+                                    "whether these are the right files",
+                                    train.key, as_example(train.labels.begin()->first)),
+                        {}});
   if (train.samples < min_checked_lines || train.labels.size() < 2 || weighted) return;
   const auto count = [](const auto& one) { return one.second.count; };
   const auto [rarest, commonest] = std::ranges::minmax_element(train.labels, {}, count);
@@ -218,6 +225,7 @@ std::vector<Finding> check_labelled(const LabelledCheck& check) {
     find_unseen(labels[0], labels[i], findings);
     find_overlap(texts[i], findings);
   }
+  for (const SurveyedText& text : texts) find_empty(text, findings);
   find_in_lines(texts, true, findings);
   return findings;
 }
@@ -258,6 +266,7 @@ std::vector<Finding> check_text(const TextCheck& check) {
     texts.push_back(all.read(part.key, part.is_training, next, [&] { return reader->place(); }));
   });
   for (size_t i = 1; i < texts.size(); ++i) find_overlap(texts[i], findings);
+  for (const SurveyedText& text : texts) find_empty(text, findings);
   find_in_lines(texts, false, findings);
   return findings;
 }
@@ -280,6 +289,7 @@ std::vector<Finding> check_questions(const TextCheck& check) {
                              [&] { return fmt::format("{}, text {}", part.key, count); }));
   });
   for (size_t i = 1; i < texts.size(); ++i) find_overlap(texts[i], findings);
+  for (const SurveyedText& text : texts) find_empty(text, findings);
   find_in_lines(texts, false, findings);
   return findings;
 }

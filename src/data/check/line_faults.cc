@@ -6,6 +6,7 @@
 #include <unicode/utf8.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "data/lines.h"
@@ -78,8 +79,12 @@ bool has_mojibake(std::string_view line) {
   int in_sequence = 0, sequences = 0;
   // All characters beyond ASCII, and those in complete sequences.
   int beyond_ascii = 0, in_sequences = 0;
+  UChar32 before = 0, before_sequence = 0;
+  bool may_end_word = false;  // the last sequence may be the end of a word in capitals: "AMANHÃ…"
   const bool sure = any_character(line, [&](UChar32 c) {
-    if (c == 0xFFFD) return true;
+    if (c == 0xFFFD || (may_end_word && u_isalpha(c))) return true;
+    may_end_word = false;
+    const UChar32 last = std::exchange(before, c);
     const int byte = as_single_byte(c);
     beyond_ascii += c >= 0x80;
     if (left > 0 && byte >= 0x80 && byte < 0xC0) {
@@ -87,9 +92,15 @@ bool has_mojibake(std::string_view line) {
       if (--left > 0) return false;
       ++sequences;
       in_sequences += in_sequence;
-      // 'Ã' and 'Â' stand for Latin letters, 'â€' and 'â‚' for quotes, dashes and signs.
-      return first == 0xC2 || first == 0xC3 || (first == 0xE2 && (second == 0x80 || second == 0x82));
+      // 'Ã' and 'Â' stand for Latin letters, 'â€' and 'â‚' for quotes, dashes and signs, 'âœ' and 'ðŸ' for
+      // emoji, 'ï»¿' for a byte order mark.
+      const bool of_latin = first == 0xC2 || first == 0xC3;
+      may_end_word = of_latin && u_isupper(before_sequence) && !u_isalnum(c);
+      return (of_latin && !may_end_word) ||
+             (first == 0xE2 && (second == 0x80 || second == 0x82 || second == 0x9C)) ||
+             (first == 0xF0 && second == 0x9F) || (first == 0xEF && second == 0xBB && byte == 0xBF);
     }
+    before_sequence = last;
     first = byte;
     in_sequence = 1;
     left = byte < 0xC2 || byte >= 0xF5 ? 0 : byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
@@ -115,11 +126,17 @@ struct LineScripts {
   bool right_to_left = false;   ///< letters from right to left, which marks may order
   bool without_spaces = false;  ///< letters of scripts such as Khmer, Thai and Tibetan, whose words a
                                 ///< zero-width space may divide
+  bool joins = false;           ///< letters of Arabic, Indic or other scripts, or emoji, which joiners change
 };
 
 LineScripts scripts_of(std::string_view line) {
   LineScripts found;
   any_character(line, [&](UChar32 c) {
+    found.joins |= c >= 0x0590 &&
+                   (u_getIntPropertyValue(c, UCHAR_JOINING_TYPE) != U_JT_NON_JOINING ||
+                    u_getIntPropertyValue(c, UCHAR_INDIC_SYLLABIC_CATEGORY) != U_INSC_OTHER ||
+                    u_hasBinaryProperty(c, UCHAR_EXTENDED_PICTOGRAPHIC)) &&
+                   c != 0x200C && c != 0x200D;
     if (c < 0x0590 || !u_isalpha(c)) return false;
     const UCharDirection direction = u_charDirection(c);
     found.right_to_left |= direction == U_RIGHT_TO_LEFT || direction == U_RIGHT_TO_LEFT_ARABIC;
@@ -130,12 +147,12 @@ LineScripts scripts_of(std::string_view line) {
   return found;
 }
 
-/// Whether a character without a width belongs to correct text: joiners, which Persian, Indic scripts and emoji
-/// need, the vowel separator of Mongolian, and what the scripts of the line need.
+/// Whether a character without a width belongs to correct text: the vowel separator of Mongolian, tags of
+/// emoji, and what the scripts of the line need.
 bool is_needed(UChar32 c, const LineScripts& line) {
   const bool orders =
       c == 0x061C || c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
-  return c == 0x200C || c == 0x200D || c == 0x180E || (c >= 0xE0020 && c <= 0xE007F) ||
+  return ((c == 0x200C || c == 0x200D) && line.joins) || c == 0x180E || (c >= 0xE0020 && c <= 0xE007F) ||
          (orders && line.right_to_left) || (c == 0x200B && line.without_spaces);
 }
 
@@ -189,9 +206,22 @@ void ScriptCounts::add(std::string_view line) {
   });
 }
 
+bool ScriptCounts::is_dense(int script) { return script == USCRIPT_HAN; }
+
 int ScriptCounts::commonest() const {
   return letters_ == 0 ? -1 : static_cast<int>(std::ranges::max_element(counts_) - counts_.begin());
 }
+
+namespace {
+
+/// Whether a Greek letter is written as a unit or symbol beside Latin letters ("kΩ", "β-", "Δt"). Those that
+/// look like Latin letters are not.
+bool is_greek_symbol(UChar32 c) {
+  constexpr std::u16string_view symbols = u"ΓΔΘΛΞΠΣΦΨΩβγδεζηθλμξπσφψω";
+  return c <= 0xFFFF && symbols.find(static_cast<char16_t>(c)) != symbols.npos;
+}
+
+}  // namespace
 
 bool mixes_alphabets(std::string_view line) {
   UScriptCode word = USCRIPT_COMMON;
@@ -201,7 +231,7 @@ bool mixes_alphabets(std::string_view line) {
       return false;
     }
     const UScriptCode script = script_of(c);
-    if (!is_alphabet(script)) return false;
+    if (!is_alphabet(script) || is_greek_symbol(c)) return false;
     const bool mixed = word != USCRIPT_COMMON && word != script;
     word = script;
     return mixed;

@@ -34,6 +34,8 @@ class ScriptCounts {
   /// The script with the most letters, by its number in ICU; -1 if there are no letters.
   int commonest() const;
   int64_t letters() const { return letters_; }
+  /// Whether a character of this script says as much as some three letters: Chinese, Japanese and Korean.
+  static bool is_dense(int script);
   int64_t of(int script) const { return counts_[static_cast<size_t>(script)]; }
 
  private:

@@ -63,12 +63,14 @@ bool is_foreign(const std::string& line, const std::string& expected, const std:
 }
 
 /// Whether most letters of a line are of another script than that of the text. A few letters are allowed, since
-/// names in Latin letters occur in all languages.
+/// names in Latin letters occur in all languages. A character of Chinese or Japanese says as much as some three
+/// letters.
 bool is_in_other_script(const std::string& line, int script) {
   ScriptCounts counts;
   counts.add(line);
   if (script < 0 || counts.letters() == 0) return false;
-  return 2 * counts.of(script) < counts.letters() && counts.letters() >= 4;
+  const auto own = counts.of(script), others = counts.letters() - own;
+  return (ScriptCounts::is_dense(script) ? 3 : 1) * own < others && counts.letters() >= 4;
 }
 
 }  // namespace
@@ -111,13 +113,19 @@ std::string comparison_form(std::string_view text) {
   return lower;
 }
 
-std::string letters_of(std::string_view text) {
+std::string letters_and_digits(std::string_view text) {
+  const std::string form = comparison_form(text);
+  std::string result = letters_of(form, true);
+  return result.empty() ? form : result;
+}
+
+std::string letters_of(std::string_view text, bool with_digits) {
   std::string letters;
   for (size_t i = 0; i < text.size();) {
     const size_t begin = i;
     UChar32 c = -1;
     U8_NEXT(text.data(), i, text.size(), c);
-    if (c >= 0 && (u_isalpha(c) || u_charType(c) == U_NON_SPACING_MARK))
+    if (c >= 0 && (u_isalpha(c) || (with_digits && u_isdigit(c)) || u_charType(c) == U_NON_SPACING_MARK))
       letters += text.substr(begin, i - begin);
   }
   return letters;

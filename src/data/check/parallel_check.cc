@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/hash.h"
 #include "data/check/checks.h"
@@ -34,19 +36,22 @@ SurveyedText survey(TextSurvey& all, const std::string& key, bool is_training,
   return text;
 }
 
-/// Whether a pair is held out from learning, to be tested afterwards: about a quarter of the pairs. A hash
-/// decides, so that the order of the text does not matter.
-bool is_held_out(const LinePair& pair) {
+constexpr size_t folds = 4;
+
+/// The quarter of the pairs in which a pair is held out from learning, to be tested afterwards. A hash decides,
+/// so that the order of the text does not matter.
+size_t fold_of(const LinePair& pair) {
   const std::string text = comparison_form(pair.first);
-  return hash_of(std::as_bytes(std::span(text)), 7) % 4 == 0;
+  return hash_of(std::as_bytes(std::span(text)), 7) % folds;
 }
 
-/// Tests how much more probable targets are given their own sources than given others (`margins`). The parts of
-/// a text are tested one by one, since files of which one has lost a line still match before that line.
-void find_shuffled(const SurveyedText& text, size_t learned, const std::vector<double>& all_margins,
+/// Finds targets of other pairs. `all_margins`: how much more probable the targets are given their own sources
+/// than given others. The parts of a text are tested one by one, since files of which one has lost a line still
+/// match before that line. Returns whether the targets belong to their sources; false if that is unknown.
+bool find_shuffled(const SurveyedText& text, size_t learned, const std::vector<double>& all_margins,
                    const std::vector<const LocatedPair*>& all_pairs, std::vector<Finding>& findings) {
   constexpr size_t max_parts = 20, min_pairs = 300, min_learned = 1000;
-  // Translations that were learned from few pairs are less reliable A share of 0.5 is chance; matching texts
+  // Translations that were learned from few pairs are less reliable. A share of 0.5 is chance; matching texts
   // have at least 0.87.
   const size_t lines_of_part = learned >= min_learned ? 50 : 100;
   constexpr double min_share = 0.7, min_share_of_all = 0.85;
@@ -55,7 +60,7 @@ void find_shuffled(const SurveyedText& text, size_t learned, const std::vector<d
   for (size_t i = 0; i < all_margins.size(); ++i)
     if (all_margins[i] != 0) margins.push_back(all_margins[i]), pairs.push_back(all_pairs[i]);
   const size_t parts = std::min(margins.size() / lines_of_part, max_parts);
-  if (parts == 0) return;
+  if (parts == 0) return false;
   const auto begin_of = [&](size_t part) { return part * margins.size() / parts; };
   const auto share_between = [&](size_t begin, size_t end) {
     const std::span<const double> some = std::span(margins).subspan(begin, end - begin);
@@ -66,13 +71,24 @@ void find_shuffled(const SurveyedText& text, size_t learned, const std::vector<d
     if (share_between(begin_of(part), begin_of(part + 1)) < min_share) shuffled.push_back(part);
   const double share = share_between(0, margins.size());
   const bool some_of_all = learned >= min_learned && margins.size() >= min_pairs && share < min_share_of_all;
-  if (shuffled.empty() && !some_of_all) return;
-  const size_t first = shuffled.empty() ? 0 : begin_of(shuffled[0]);
+  if (shuffled.empty() && !some_of_all) return true;
+  // Whether the rest of the text has such targets too, if there is a rest.
+  int64_t of_rest = 0, fitting = 0;
+  for (size_t part = 0; part < parts; ++part) {
+    if (std::ranges::count(shuffled, part) > 0) continue;
+    const size_t begin = begin_of(part), end = begin_of(part + 1);
+    of_rest += static_cast<int64_t>(end - begin);
+    fitting +=
+        std::count_if(margins.begin() + static_cast<std::ptrdiff_t>(begin),
+                      margins.begin() + static_cast<std::ptrdiff_t>(end), [](double m) { return m > 0; });
+  }
+  const bool throughout = of_rest > 0 && share_of(fitting, of_rest) < min_share_of_all;
+  const size_t first = throughout ? 0 : begin_of(shuffled[0]);
   std::vector<std::string> examples;
   for (size_t i = first; i < pairs.size() && examples.size() < max_examples; ++i)
     if (margins[i] < 0) examples.push_back(pairs[i]->example());
   std::string what;
-  if (shuffled.empty())
+  if (throughout)
     what = fmt::format("about {:.0f}% of the targets do not belong to their sources", 200 * (1 - share));
   else
     what = fmt::format(
@@ -80,7 +96,7 @@ void find_shuffled(const SurveyedText& text, size_t learned, const std::vector<d
         "better than those of other pairs",
         shuffled.size(), parts);
   const std::string where =
-      shuffled.empty() || shuffled[0] == 0 ? "" : fmt::format(" from about {} on", pairs[first]->place);
+      throughout || shuffled[0] == 0 ? "" : fmt::format(" from about {} on", pairs[first]->place);
   findings.push_back(
       {"targets-shuffled", shuffled.empty() ? Severity::warning : Severity::error,
        fmt::format("{}{}: {}. Nothing can be learned from such pairs, if they are to be translations. One of "
@@ -88,15 +104,31 @@ void find_shuffled(const SurveyedText& text, size_t learned, const std::vector<d
                    "were made of",
                    text.key, where, what),
        std::move(examples)});
+  return false;
 }
 
 /// The pairs of a training text from which word translations are learned. Their number is limited so that
 /// learning takes a second or two.
 struct LearningSample {
-  std::vector<LinePair> pairs;
-  std::vector<const LocatedPair*> held_out;
+  std::vector<const LocatedPair*> pairs;
   int64_t target_words = 0;  ///< distinct words of the targets
+
+  /// The pairs of one fold, or those of all others.
+  std::vector<const LocatedPair*> held_out(size_t fold) const { return pairs_of(fold, true); }
+  std::vector<const LocatedPair*> learned(size_t fold) const { return pairs_of(fold, false); }
+  std::vector<const LocatedPair*> pairs_of(size_t fold, bool inside) const {
+    std::vector<const LocatedPair*> result;
+    for (const LocatedPair* pair : pairs)
+      if ((fold_of(pair->lines) == fold) == inside) result.push_back(pair);
+    return result;
+  }
 };
+
+std::vector<LinePair> lines_of(const std::vector<const LocatedPair*>& pairs) {
+  std::vector<LinePair> lines;
+  for (const LocatedPair* pair : pairs) lines.push_back(pair->lines);
+  return lines;
+}
 
 LearningSample pairs_to_learn(const SurveyedText& text) {
   constexpr int64_t max_learned = 8'000, max_products = 4'000'000;
@@ -114,11 +146,7 @@ LearningSample pairs_to_learn(const SurveyedText& text) {
   for (size_t i = 0; i < text.sample.size(); i += static_cast<size_t>(step)) {
     const LinePair& lines = text.sample[i].lines;
     if (comparison_form(lines.first) == comparison_form(lines.second)) continue;  // copies are another finding
-    if (is_held_out(lines)) {
-      result.held_out.push_back(&text.sample[i]);
-      continue;
-    }
-    result.pairs.push_back(lines);
+    result.pairs.push_back(&text.sample[i]);
     for (const TextRange& word : word_ranges(lines.second))
       if (std::string one = lines.second.substr(word.begin, word.end - word.begin); has_letter(one))
         words.insert(std::move(one));
@@ -131,32 +159,87 @@ bool same_languages(const PairLanguages& a, const PairLanguages& b) {
   return !languages_differ(a.source, b.source) && !languages_differ(a.target, b.target);
 }
 
+/// Whether the targets of a training text belong to their sources. Translations are learned from three quarters
+/// of the pairs and tested with the others: in a small text with each quarter, in a large one with one.
+bool find_shuffled_in_training(const SurveyedText& text, const LearningSample& sample,
+                               const WordTranslations& of_first_fold, const std::atomic<int>* stop,
+                               std::vector<Finding>& findings) {
+  constexpr size_t max_small = 2'000;
+  std::vector<std::pair<const LocatedPair*, double>> tested;
+  for (size_t fold = 0; fold < (sample.pairs.size() <= max_small ? folds : 1); ++fold) {
+    const std::vector<const LocatedPair*> held_out = sample.held_out(fold);
+    const std::vector<LinePair> lines = lines_of(held_out);
+    const std::vector<double> margins =
+        fold == 0 ? of_first_fold.margins(lines)
+                  : WordTranslations(lines_of(sample.learned(fold)), stop).margins(lines);
+    for (size_t i = 0; i < held_out.size(); ++i) tested.emplace_back(held_out[i], margins[i]);
+  }
+  std::ranges::sort(tested);  // in the order of the text
+  std::vector<const LocatedPair*> pairs;
+  std::vector<double> margins;
+  for (const auto& [pair, margin] : tested) pairs.push_back(pair), margins.push_back(margin);
+  return find_shuffled(text, sample.pairs.size() * (folds - 1) / folds, margins, pairs, findings);
+}
+
 void find_shuffled(const Texts& texts, const std::atomic<int>* stop, std::vector<Finding>& findings) {
   constexpr size_t max_tested = 2'000;
   // Fewer words are classes or numbers, which tell little about their sources.
   constexpr int64_t min_words = 100;
   std::vector<bool> is_done(texts.size());
   for (size_t t = 0; t < texts.size() && texts[t].is_training; ++t) {
-    const LearningSample learned = pairs_to_learn(texts[t].text);
-    if (std::ssize(learned.pairs) < min_checked_lines || learned.target_words < min_words) continue;
-    const WordTranslations translations(learned.pairs, stop);
-    for (size_t other = t; other < texts.size(); ++other) {
+    const LearningSample sample = pairs_to_learn(texts[t].text);
+    if (std::ssize(sample.pairs) < min_checked_lines || sample.target_words < min_words) continue;
+    const std::vector<LinePair> learned = lines_of(sample.learned(0));
+    const WordTranslations translations(learned, stop);
+    // What was learned from targets that may belong to other sources tells nothing about other texts.
+    if (!find_shuffled_in_training(texts[t].text, sample, translations, stop, findings)) continue;
+    for (size_t other = t + 1; other < texts.size(); ++other) {
       const SurveyedText& text = texts[other].text;
-      const bool is_itself = other == t;
-      if (is_done[other] || (!is_itself && texts[other].is_training)) continue;
-      if (!is_itself && (text.is_swapped != texts[t].text.is_swapped ||
-                         !same_languages(texts[t].statistics.detected(), texts[other].statistics.detected())))
+      if (is_done[other] || texts[other].is_training || text.is_swapped != texts[t].text.is_swapped ||
+          !same_languages(texts[t].statistics.detected(), texts[other].statistics.detected()))
         continue;
       is_done[other] = true;
-      std::vector<const LocatedPair*> held_out = learned.held_out;
-      if (!is_itself) {
-        held_out.clear();
-        for (size_t i = 0; i < text.sample.size() && i < max_tested; ++i) held_out.push_back(&text.sample[i]);
-      }
-      std::vector<LinePair> lines;
-      for (const LocatedPair* pair : held_out) lines.push_back(pair->lines);
-      find_shuffled(text, learned.pairs.size(), translations.margins(lines), held_out, findings);
+      std::vector<const LocatedPair*> tested;
+      for (size_t i = 0; i < text.sample.size() && i < max_tested; ++i) tested.push_back(&text.sample[i]);
+      find_shuffled(text, learned.size(), translations.margins(lines_of(tested)), tested, findings);
     }
+  }
+}
+
+/// Finds a sentence that is the target of many different sources, or the source of many targets: a placeholder,
+/// or lines that were lost.
+void find_repeated_sides(const SurveyedText& text, std::vector<Finding>& findings) {
+  constexpr double tolerated = 0.01;
+  constexpr int64_t shortest = 20, min_lines = 20;  // characters; short answers go with many sources
+  for (const bool target : {true, false}) {
+    struct Others {
+      std::unordered_set<std::string> all;
+      std::vector<const LocatedPair*> pairs;
+    };
+    std::unordered_map<std::string, Others> sides;
+    for (const LocatedPair& pair : text.sample) {
+      const auto& [source_line, target_line] = pair.lines;
+      std::string side = comparison_form(target ? target_line : source_line);
+      if (count_characters(side) < shortest) continue;
+      Others& others = sides[std::move(side)];
+      if (others.all.insert(comparison_form(target ? source_line : target_line)).second)
+        others.pairs.push_back(&pair);
+    }
+    const auto most = std::ranges::max_element(
+        sides, {}, [](const auto& one) { return std::pair(one.second.pairs.size(), one.first); });
+    if (most == sides.end()) continue;
+    const std::vector<const LocatedPair*>& pairs = most->second.pairs;
+    const double share = share_of(std::ssize(pairs), std::ssize(text.sample));
+    if (std::ssize(pairs) < min_lines || share <= tolerated) continue;
+    std::vector<std::string> examples;
+    for (size_t i = 0; i < max_examples; ++i) examples.push_back(pairs[i]->example());
+    findings.push_back(
+        {"repeated-sides", share > 0.5 ? Severity::error : Severity::warning,
+         fmt::format("{}: {} have the same {}, beside different {}. The model learns to write it, or to ignore "
+                     "its source. Remove these pairs",
+                     text.key, text.share(std::ssize(pairs), std::ssize(text.sample)),
+                     target ? "target" : "source", target ? "sources" : "targets"),
+         std::move(examples)});
   }
 }
 
@@ -260,6 +343,7 @@ std::vector<Finding> check_parallel(const ParallelCheck& check) {
       find_duplicates(text, "'data.repeats: drop' leaves them out", findings);
     if (!one.is_training) find_overlap(text, findings);
     if (!text.is_swapped) find_faults(text, one.statistics, FaultScope::pair, findings);
+    find_repeated_sides(text, findings);
     find_empty(text, findings);
     find_cut(text, findings);
     if (std::ssize(text.sample) < min_checked_lines / 2) continue;

@@ -23,9 +23,10 @@ int64_t longest_of(const std::vector<int64_t>& lengths) {
   return length == SurveyedText::longest ? 0 : length;
 }
 
-/// Whether far more lines have the greatest length than have the next smaller lengths that occur.
-bool is_spike(const std::vector<int64_t>& lengths, int64_t greatest) {
-  constexpr int window = 5, min_lengths = 10;
+/// Whether far more lines have the greatest length than have the next smaller lengths that occur, of which
+/// there must be `min_lengths`.
+bool is_spike(const std::vector<int64_t>& lengths, int64_t greatest, int64_t min_lengths) {
+  constexpr int window = 5;
   constexpr int64_t min_lines = 10;
   int64_t sum = 0, filled = 0;
   for (int64_t i = greatest - 1; i >= 0; --i) {
@@ -71,13 +72,15 @@ std::string SurveyedText::share(int64_t part, int64_t all) const {
 
 SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair& next,
                               const std::function<std::string()>& place) {
-  SurveyedText text{.key = std::move(key), .unit = settings_.unit, .repeats = {}, .sample = {}};
+  SurveyedText text{
+      .key = std::move(key), .unit = settings_.unit, .repeated = {}, .in_other = {}, .sample = {}};
   for (const bool target : {false, true}) {
     text.characters[target].resize(SurveyedText::longest + 1);
     text.words[target].resize(SurveyedText::longest + 1);
   }
   int64_t step = 1;
   size_t sampled_bytes = 0;
+  std::vector<uint64_t> read_now;
   for (LinePair pair; text.lines < settings_.max_lines && next(pair); ++text.lines) {
     throw_if_stopped(settings_.stop);
     if (settings_.is_compared && pair.first.size() >= settings_.min_compared_bytes) {
@@ -85,15 +88,21 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
         return hash_of_text(form(pair.first) + (settings_.labelled ? "" : "\t" + form(pair.second)));
       };
       ++text.compared;
-      // data.repeats leaves out what is written alike. What training has is known in any case.
+      // data.repeats leaves out what is written alike. What training has is known in any case, and however its
+      // punctuation is separated.
       constexpr uint64_t of_written = 0x9E3779B97F4A7C15;
-      const uint64_t in_lower_case = hash(comparison_form);
-      const bool is_known = is_training ? !training_.insert(hash(as_words) ^ of_written).second
-                                        : training_.contains(in_lower_case);
-      if (is_training) training_.insert(in_lower_case);
-      if (is_known) {
-        ++text.repeated;
-        if (text.repeats.size() < max_examples) text.repeats.push_back(LocatedPair{pair, place()}.example());
+      const uint64_t letters = hash(letters_and_digits);
+      const auto count = [&](SurveyedText::Repeats& repeats, bool is_known) {
+        if (is_known && ++repeats.lines <= static_cast<int64_t>(max_examples))
+          repeats.examples.push_back(LocatedPair{pair, place()}.example());
+      };
+      if (is_training) {
+        count(text.repeated, !training_.insert(hash(as_words) ^ of_written).second);
+        training_.insert(letters);
+      } else {
+        count(text.repeated, training_.contains(letters));
+        count(text.in_other, other_.contains(letters));
+        read_now.push_back(letters);
       }
     }
     for (const bool target : {false, true}) {
@@ -115,6 +124,7 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
       sampled_bytes += kept.lines.first.size() + kept.lines.second.size();
     step *= 2;
   }
+  other_.insert(read_now.begin(), read_now.end());
   return text;
 }
 
@@ -130,25 +140,30 @@ void read_test(const std::function<void()>& read, std::vector<Finding>& findings
 
 void find_duplicates(const SurveyedText& train, std::string_view remedy, std::vector<Finding>& findings) {
   constexpr double tolerated = 0.02;
-  if (train.lines < min_checked_lines || share_of(train.repeated, train.compared) <= tolerated) return;
+  if (train.lines < min_checked_lines || share_of(train.repeated.lines, train.compared) <= tolerated) return;
   findings.push_back(
       {"duplicates", Severity::warning,
        fmt::format("{}: {} repeat an earlier one. They count more than the others, and training takes "
                    "longer. {}",
-                   train.key, train.share(train.repeated, train.compared), remedy),
-       train.repeats});
+                   train.key, train.share(train.repeated.lines, train.compared), remedy),
+       train.repeated.examples});
 }
 
 void find_overlap(const SurveyedText& text, std::vector<Finding>& findings) {
   constexpr double tolerated = 0.01;
-  const double share = share_of(text.repeated, text.compared);
-  if (text.compared < min_checked_lines / 2 || share <= tolerated) return;
-  findings.push_back(
-      {"overlap", share > 0.5 ? Severity::error : Severity::warning,
-       fmt::format("{}: {} are in data.train too. The figures of such a text are better than those of new "
-                   "text. Remove them from data.train",
-                   text.key, text.share(text.repeated, text.compared)),
-       text.repeats});
+  const auto add = [&](const SurveyedText::Repeats& repeats, bool may_be_error, std::string_view what) {
+    const double share = share_of(repeats.lines, text.compared);
+    if (text.compared < min_checked_lines / 2 || share <= tolerated) return;
+    findings.push_back({"overlap", may_be_error && share > 0.5 ? Severity::error : Severity::warning,
+                        fmt::format("{}: {} {}", text.key, text.share(repeats.lines, text.compared), what),
+                        repeats.examples});
+  };
+  add(text.repeated, true,
+      "are in data.train too. The figures of such a text are better than those of new text. Remove them from "
+      "data.train");
+  add(text.in_other, false,
+      "are in data.valid too, by which the best model is chosen. The figures of such a text are better than "
+      "those of new text. Remove them from data.valid");
 }
 
 PairLanguages declared_languages(PairLanguages result, const CorpusFiles& files) {
@@ -162,7 +177,7 @@ PairLanguages declared_languages(PairLanguages result, const CorpusFiles& files)
 }
 
 bool languages_differ(const std::string& found, const std::string& expected) {
-  return !found.empty() && !expected.empty() && !is_same_language(found, expected);
+  return !found.empty() && !expected.empty() && is_told_apart(found, expected);
 }
 
 void find_languages(SurveyedText& text, const PairLanguages& found, const PairLanguages& expected,
@@ -189,6 +204,13 @@ void find_languages(SurveyedText& text, const PairLanguages& found, const PairLa
                       text.is_swapped ? Severity::error : Severity::warning, message, text.examples()});
 }
 
+/// Whether a text was found to be in another language as a whole.
+static bool has_other_language(std::span<const Finding> findings, const std::string& key) {
+  return std::ranges::any_of(findings, [&](const Finding& one) {
+    return one.id.starts_with("languages") && one.text.starts_with(key + ":");
+  });
+}
+
 void find_faults(const SurveyedText& text, const PairStatistics& statistics, FaultScope scope,
                  std::vector<Finding>& findings) {
   const auto sampled = std::ssize(text.sample);
@@ -203,7 +225,8 @@ void find_faults(const SurveyedText& text, const PairStatistics& statistics, Fau
       if (examples.size() < max_examples) examples.push_back(pair.example());
     }
     const double share = share_of(count, sampled);
-    if (share <= fault.tolerated || share > fault.max_share) continue;
+    if (share <= fault.tolerated || (share > fault.max_share && has_other_language(findings, text.key)))
+      continue;
     findings.push_back(
         {std::string(fault.id), share > 0.5 ? Severity::error : Severity::warning,
          fmt::format("{}: {} {}. {}", text.key, text.share(count, sampled), fault.what, fault.advice),
@@ -214,6 +237,14 @@ void find_faults(const SurveyedText& text, const PairStatistics& statistics, Fau
 void find_empty(const SurveyedText& text, std::vector<Finding>& findings) {
   constexpr double tolerated = 0.005;
   const int64_t all = text.lines + text.empty;
+  if (text.lines == 0) {
+    findings.push_back({"empty-lines",
+                        Severity::error,
+                        fmt::format("{}: has no {} that can be used. See whether these are the right files",
+                                    text.key, text.unit),
+                        {}});
+    return;
+  }
   if (all < min_checked_lines / 2 || share_of(text.empty, all) <= tolerated) return;
   findings.push_back(
       {"empty-lines",
@@ -236,9 +267,11 @@ std::vector<CutLength> find_cut_lengths(const SurveyedText& text) {
   for (const bool target : {false, true})
     for (const bool in_words : {false, true}) {
       const std::vector<int64_t>& lengths = in_words ? text.words[target] : text.characters[target];
-      const int64_t greatest = longest_of(lengths), min_length = in_words ? 8 : 20;
+      const int64_t greatest = longest_of(lengths), min_length = in_words ? 8 : 20,
+                    min_lengths = in_words ? 4 : 10;
       const int64_t count = lengths[static_cast<size_t>(greatest)];
-      if (greatest < min_length || !is_spike(lengths, greatest) || share_of(count, text.lines) < tolerated)
+      if (greatest < min_length || !is_spike(lengths, greatest, min_lengths) ||
+          share_of(count, text.lines) < tolerated)
         continue;
       cuts.push_back({target, in_words, greatest, count});
       break;
@@ -247,16 +280,19 @@ std::vector<CutLength> find_cut_lengths(const SurveyedText& text) {
 }
 
 void find_cut(const SurveyedText& text, std::vector<Finding>& findings) {
-  for (const CutLength& cut : find_cut_lengths(text))
+  for (const CutLength& cut : find_cut_lengths(text)) {
+    std::vector<std::string> examples;
+    for (const LocatedPair& pair : text.sample)
+      if (examples.size() < max_examples && cut.is_cut(pair.lines)) examples.push_back(pair.example());
     findings.push_back(
-        {"truncated",
-         Severity::warning,
+        {"truncated", Severity::warning,
          fmt::format("{}: {} have a {} of exactly {} {}, and none has more: they were cut there. A model "
                      "learns from them to stop in the middle of a sentence. Make the files again without "
                      "that limit, or leave these lines out",
                      text.key, text.share(cut.lines, text.lines), cut.of_target ? "target" : "source",
                      cut.length, cut.in_words ? "words" : "characters"),
-         {}});
+         std::move(examples)});
+  }
 }
 
 }  // namespace sixfold

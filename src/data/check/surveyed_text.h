@@ -31,12 +31,17 @@ struct SurveyedText {
   int64_t lines = 0;      ///< lines that were read
   int64_t empty = 0;      ///< lines that were left out because a side is empty
   int64_t compared = 0;   ///< lines that are long enough to be compared with others
-  int64_t repeated = 0;   ///< lines that repeat a line of the training text, or an earlier one in it
-  std::vector<std::string> repeats;
+  /// Lines that another text has too.
+  struct Repeats {
+    int64_t lines = 0;
+    std::vector<std::string> examples = {};
+  };
+  Repeats repeated;  ///< lines that repeat a line of the training text, or an earlier one in it
+  Repeats in_other;  ///< lines of test data that are in the validation data
   std::vector<LocatedPair> sample;  ///< evenly spread over the text
   /// The numbers of lines by length, for sources and for targets. All lengths from `longest` on share a bin.
   std::vector<int64_t> characters[2], words[2];
-  static constexpr int64_t longest = 1024;
+  static constexpr int64_t longest = 16'384;
   bool is_swapped = false;  ///< whether source and target are swapped, so that no other check is possible
 
   std::vector<LinePair> sampled_lines() const;
@@ -73,6 +78,7 @@ class TextSurvey {
   SurveySettings settings_;
   /// Hashes of the pairs of the training texts in lower case, and others of them as they are written.
   std::unordered_set<uint64_t> training_;
+  std::unordered_set<uint64_t> other_;  ///< hashes of the other texts that were read before
 };
 
 inline double share_of(int64_t part, int64_t all) {
@@ -104,7 +110,7 @@ std::vector<CutLength> find_cut_lengths(const SurveyedText& text);
 /// The checks of any kind of text. Each appends to the findings. Finds lines of the training text that repeat
 /// an earlier one.
 void find_duplicates(const SurveyedText& train, std::string_view remedy, std::vector<Finding>& findings);
-/// Finds lines of another text that are in the training text too.
+/// Finds lines of another text that are in the training text too, or in one that was read before.
 void find_overlap(const SurveyedText& text, std::vector<Finding>& findings);
 /// Finds a side in another language than expected. Sets `is_swapped` if source and target are swapped.
 void find_languages(SurveyedText& text, const PairLanguages& found, const PairLanguages& expected,

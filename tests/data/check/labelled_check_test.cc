@@ -34,7 +34,9 @@ class LabelledCheckTest : public testing::Test {
 TEST_F(LabelledCheckTest, FindsNothingInGoodData) {
   const std::string train = put("train.tsv", lines("a", 0, 200) + lines("b", 200, 150));
   const std::string valid = put("valid.tsv", lines("a", 400, 60) + lines("b", 460, 60));
-  EXPECT_EQ(to_text(check_labelled({.train = {train}, .valid = {valid}, .test = {valid}})), "");
+  const std::string test = put("test.tsv", lines("a", 600, 60) + lines("b", 660, 60));
+  EXPECT_EQ(to_text(check_labelled({.train = {train}, .valid = {valid}, .test = {test}})), "");
+  EXPECT_TRUE(has(check_labelled({.train = {train}, .valid = {valid}, .test = {valid}}), "overlap"));
 }
 
 TEST_F(LabelledCheckTest, FindsWhatIsWrongWithLabels) {
@@ -47,6 +49,15 @@ TEST_F(LabelledCheckTest, FindsWhatIsWrongWithLabels) {
   EXPECT_EQ(to_text(unseen).find('\x1b'), std::string::npos);
   const std::string both = put("both.tsv", lines("a", 0, 200) + lines("b", 150, 150));
   EXPECT_TRUE(has(check_labelled({.train = {both}}), "labels-contradict"));
+}
+
+/// Training refuses these.
+TEST_F(LabelledCheckTest, NeedsTwoLabelsAndText) {
+  EXPECT_TRUE(has(check_labelled({.train = {put("a.tsv", lines("a", 0, 50))}}), "labels-unbalanced"));
+  const std::string blank = put("blank.txt", "\n\n\n"), text = put("text.txt", "some words of a text\n");
+  EXPECT_TRUE(has(check_text({.train = {blank}}), "empty-lines"));
+  EXPECT_TRUE(has(check_text({.train = {text}, .valid = {blank}}), "empty-lines"));
+  EXPECT_TRUE(check_text({.train = {text}}).empty());
 }
 
 /// The label does not count: a text whose label differs is a leak too.

@@ -7,13 +7,20 @@ namespace sixfold {
 namespace {
 
 TEST(LineFaults, TextThatWasDecodedInTheWrongWay) {
-  for (const char* line : {"fÃ¼r MÃ¤dchen", "itâ€™s", "Ã\u0084pfel", "èª° ã\u0081\u008C ä¸€", "a \uFFFD b",
-                           "Ð¿Ñ\u0080Ð¸Ð²ÐµÑ\u0082", "groÃŸ", "1 â‚¬"})
+  for (const char* line :
+       {"fÃ¼r MÃ¤dchen", "itâ€™s", "Ã\u0084pfel", "èª° ã\u0081\u008C ä¸€", "a \uFFFD b",
+        "Ð¿Ñ\u0080Ð¸Ð²ÐµÑ\u0082", "groÃŸ", "1 â‚¬", "Ã–sterreich", "GRÃ–SSE", "ðŸ˜€", "ï»¿Anfang", "âœ…"})
     EXPECT_TRUE(has_mojibake(line)) << line;
   for (const char* line :
        {"für Mädchen", "it’s", "São Paulo", "Ángel", "MAÇÃO", "誰 が", "Ça va à Âme", "£20, 5 °C", "ÄÖÜß",
-        "„Das macht Spaß“, sagte er.", "« pour la liberté\u00A0».", "LE «CARRÉ», Café…“", "así…”", ""})
+        "„Das macht Spaß“, sagte er.", "« pour la liberté\u00A0».", "LE «CARRÉ», Café…“", "así…”",
+        "ATÉ AMANHÃ…", "“A MAÇÃ”", "«ATÉ AMANHÃ»", "JA ĐÃ – SIM", ""})
     EXPECT_FALSE(has_mojibake(line)) << line;
+}
+
+TEST(LineFaults, LinesInCapitalsAreNotMended) {
+  EXPECT_EQ(mended("DISSE QUE VOLTA AMANHÃ…"), "DISSE QUE VOLTA AMANHÃ…");
+  EXPECT_EQ(mended("Ã–sterreich"), "Österreich");
 }
 
 TEST(LineFaults, CharactersThatAreNotComposed) {
@@ -38,6 +45,8 @@ TEST(LineFaults, WhiteSpaceThatIsNoPartOfTheText) {
                            "a\x01"
                            "b",
                            "co\u00ADop",
+                           "Auf\u200Clage",
+                           "Auf\u200Dlage",
                            "a\u00A0",
                            "a.\u00A0",
                            "\u3000a",
@@ -79,7 +88,9 @@ TEST(LineFaults, Scripts) {
   none.add("12 - 3!");
   EXPECT_EQ(none.commonest(), -1);
   EXPECT_TRUE(mixes_alphabets("the d\u043Eg"));  // a Cyrillic o
+  EXPECT_TRUE(mixes_alphabets("hell\u03BF"));    // a Greek o
   EXPECT_FALSE(mixes_alphabets("the dog и кот with α"));
+  EXPECT_FALSE(mixes_alphabets("5 kΩ, 3 μm, Δt and βcarotene"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "shared.h"
 #include "temporary_folder.h"
 #include "text/utf8.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -102,6 +103,25 @@ const MadeFault made_faults[] = {
     {"languages-mixed",
      [](RunTexts& t, Draw& d) {
        d.some(t.source.size(), d.between(0.1, 0.4), [&](size_t i) { std::swap(t.source[i], t.target[i]); });
+     }},
+    {"repeated-sides",
+     [](RunTexts& t, Draw& d) {
+       d.some(t.target.size(), d.between(0.05, 1),
+              [&](size_t i) { t.target[i] = "This translation is not there yet."; });
+     }},
+    {"truncated",  // at a number of words
+     [](RunTexts& t, Draw& d) {
+       std::vector<size_t> lengths;
+       for (const std::string& line : t.source) lengths.push_back(count_words(line));
+       std::ranges::sort(lengths);
+       const double part = d.between(0.5, 0.8) * static_cast<double>(lengths.size());
+       const size_t limit = std::max<size_t>(8, lengths[static_cast<size_t>(part)]);
+       if (lengths.back() <= limit)
+         for (std::string& line : t.source) line += " and a cat and a dog and some more words";
+       for (std::string& line : t.source) {
+         const std::vector<TextRange> words = word_ranges(line);
+         if (words.size() > limit) line.resize(words[limit - 1].end);
+       }
      }},
     {"truncated",
      [](RunTexts& t, Draw& d) {
@@ -261,6 +281,54 @@ TEST_P(ParallelCheckTest, FindsTargetsThatAreShuffledHereAndThere) {
   EXPECT_NE(std::ranges::find(findings, "targets-shuffled", &Finding::id), findings.end());
 }
 
+/// What was learned from wrong targets says nothing of a good text, and few pairs suffice to find them.
+TEST_P(ParallelCheckTest, DoesNotBlameTheOtherText) {
+  for (const size_t count : {200u, 300u, 1000u, 2500u}) {
+    RunTexts worse = some_of(0, count);
+    std::ranges::rotate(worse.target, worse.target.begin() + 1);
+    std::string all;
+    for (const Finding& one : findings_of(worse)) all += one.id == "targets-shuffled" ? one.text + "\n" : "";
+    EXPECT_NE(all.find("data.train: the targets do not belong"), std::string::npos) << count << ": " << all;
+    EXPECT_EQ(all.find("data.valid"), std::string::npos) << count << ": " << all;
+  }
+}
+
+/// The place of a fault that the whole text has would be wrong.
+TEST_P(ParallelCheckTest, NamesNoPlaceOfWhatIsEverywhere) {
+  RunTexts worse = some_of(0, 2500);
+  Draw draw(5);
+  for (size_t i = 0; i + 1 < worse.target.size(); i += 2)
+    if (draw.random.uniform() < 0.6) std::swap(worse.target[i], worse.target[i + 1]);
+  const std::vector<Finding> findings = findings_of(worse);
+  const auto found = std::ranges::find(findings, "targets-shuffled", &Finding::id);
+  ASSERT_NE(found, findings.end());
+  EXPECT_NE(found->text.find("% of the targets do not belong to their sources"), std::string::npos)
+      << found->text;
+  EXPECT_EQ(found->text.find(" on:"), std::string::npos) << found->text;
+}
+
+/// Tokenized text has spaces before its points.
+TEST_P(ParallelCheckTest, ComparesLettersAndDigits) {
+  RunTexts t = some_of(0, 1000);
+  t.valid_source.assign(t.source.begin(), t.source.begin() + 200);
+  t.valid_target.assign(t.target.begin(), t.target.begin() + 200);
+  for (Lines* lines : {&t.valid_source, &t.valid_target})
+    for (std::string& line : *lines) line += " !";
+  const std::vector<Finding> findings = findings_of(t);
+  EXPECT_NE(std::ranges::find(findings, "overlap", &Finding::id), findings.end());
+}
+
+TEST_P(ParallelCheckTest, TellsWhereTestDataAreValidationData) {
+  const RunTexts t = some_of(0, 500);
+  const CorpusFiles valid{put("v.", 0, t.valid_source), put("v.", 1, t.valid_target), ""};
+  const std::vector<Finding> findings = check_parallel(
+      {.train = {{put("t.", 0, t.source), put("t.", 1, t.target), ""}}, .valid = {valid}, .test = {valid}});
+  const auto found = std::ranges::find(findings, "overlap", &Finding::id);
+  ASSERT_NE(found, findings.end());
+  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_NE(found->text.find("are in data.valid too"), std::string::npos) << found->text;
+}
+
 /// Another text the other way round is found as such, not as one with mixed languages.
 TEST_P(ParallelCheckTest, LooksAtEachTextByItself) {
   const RunTexts first = some_of(0, 1000), second = some_of(1000, 1000);
@@ -324,6 +392,79 @@ TEST(ParallelCheck, CountsRepeatsOfEachWayOfWriting) {
   EXPECT_NE(found->text.find("298 of 601"), std::string::npos) << found->text;
 }
 
+/// The findings of 1,000 made pairs whose files end in these languages.
+std::vector<Finding> findings_of_made(const std::string& source, const std::string& target,
+                                      const std::function<LinePair(int i)>& make) {
+  const TemporaryFolder folder;
+  std::string sources, targets;
+  for (int i = 0; i < 1000; ++i) {
+    const LinePair pair = make(i);
+    sources += pair.first + "\n";
+    targets += pair.second + "\n";
+  }
+  write_file_atomically(folder / ("a." + source), sources);
+  write_file_atomically(folder / ("a." + target), targets);
+  return check_parallel({.train = {{folder / ("a." + source), folder / ("a." + target), ""}}});
+}
+
+bool has(const std::vector<Finding>& findings, const std::string& id) {
+  return std::ranges::find(findings, id, &Finding::id) != findings.end();
+}
+
+TEST(ParallelCheck, FindsLanguagesOfWhichNoneIsThatOfMostLines) {
+  const std::vector<Finding> findings = findings_of_made("en", "pt", [](int i) {
+    const std::string n = std::to_string(i);
+    return LinePair{"The old man walks through the park with his dog and number " + n,
+                    i % 20 < 9    ? "O homem velho caminha pelo parque com o seu cachorro e o número " + n
+                    : i % 20 < 15 ? "Yaşlı adam köpeğiyle birlikte parkta yürüyor ve numarası budur " + n
+                                  : "Stary człowiek spaceruje po parku ze swoim psem i numerem " + n};
+  });
+  EXPECT_TRUE(has(findings, "languages-mixed")) << to_text(findings);
+}
+
+TEST(ParallelCheck, FindsTextsThatWereCutAtAnyLength) {
+  for (const size_t limit : {1100u, 2000u, 9000u}) {
+    RandomStream random(1, 1);
+    const std::vector<Finding> findings = findings_of_made("xx", "yy", [&](int i) {
+      std::string text = std::to_string(i);
+      const size_t length = 100 + random.below(static_cast<uint32_t>(3 * limit));
+      while (text.size() < length) text += " w" + std::to_string(random.below(5000));
+      return LinePair{text, text.substr(0, limit)};
+    });
+    std::string all = to_text(findings);
+    EXPECT_NE(all.find("exactly " + std::to_string(limit) + " characters"), std::string::npos)
+        << all.substr(0, 500);
+  }
+}
+
+TEST(ParallelCheck, KnowsFormerCodesAndLanguagesThatCanNotBeToldApart) {
+  for (const auto& [code, line] :
+       {std::pair("iw", "האיש הזקן הולך בפארק עם הכלב שלו ועם מספר "),
+        std::pair("bs", "Stari čovjek šeta kroz park sa svojim psom i ima broj koji glasi "),
+        std::pair("sr", "Stari čovjek šeta kroz park sa svojim psom i ima broj koji glasi ")}) {
+    const std::vector<Finding> findings = findings_of_made("en", code, [&, text = line](int i) {
+      const std::string n = std::to_string(i);
+      return LinePair{"The old man walks through the park with his dog and number " + n, text + n};
+    });
+    EXPECT_FALSE(has(findings, "languages") || has(findings, "languages-mixed")) << code << to_text(findings);
+  }
+}
+
+/// Names of products and units are letters of another script.
+TEST(ParallelCheck, NamesAndUnitsAreNoOtherScript) {
+  const std::vector<Finding> findings = findings_of_made("en", "ja", [](int i) {
+    const std::string n = std::to_string(i);
+    return LinePair{"Windows Server " + n + " needs 5 kΩ and 3 μm", "Windows Server " + n + "は新しい"};
+  });
+  EXPECT_FALSE(has(findings, "scripts")) << to_text(findings);
+}
+
+TEST(ParallelCheck, NeedsLinesThatCanBeUsed) {
+  const std::vector<Finding> findings = findings_of_made("en", "de", [](int) { return LinePair{"a b", " "}; });
+  ASSERT_TRUE(has(findings, "empty-lines"));
+  EXPECT_EQ(findings[0].severity, Severity::error);
+}
+
 /// Without a tokenizer, words are counted: each has at least one token.
 TEST_P(ParallelCheckTest, TellsOfPairsThatTrainingLeavesOut) {
   const RunTexts t = some_of(0, 1000);
@@ -366,7 +507,8 @@ TEST(Findings, AreWrittenAsJson) {
             "    \"examples\": [\n      \"a.en:1: x | x\"\n    ]\n  }\n]\n");
   EXPECT_EQ(to_json_text(std::vector<Finding>()), "[]\n");
   EXPECT_EQ(as_example(std::string(200, 'a')), std::string(120, 'a') + "...");
-  EXPECT_EQ(as_example("a\tb\nc\xFF"), "a b c\uFFFD");
+  EXPECT_EQ(as_example("a\tb\nc\xFF"), "a<U+0009>b c\uFFFD");
+  EXPECT_EQ(as_example("a\u00A0\u200Bb\u3000c"), "a<U+00A0><U+200B>b\u3000c");
 }
 
 }  // namespace
