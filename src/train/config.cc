@@ -56,6 +56,8 @@ void validate(const ScheduleOptions& o, const ValidationOptions& validation) {
     require(rate <= o.learning_rate, "schedule.{}: {} is above the peak, schedule.learning_rate: {}", name,
             rate, o.learning_rate);
   }
+  require(validation.patience == 0 || validation.every_updates > 0 || validation.every_epochs > 0,
+          "validation.patience: needs validations; set validation.every_updates or validation.every_epochs");
   require(o.kind != plateau || validation.every_updates > 0 || validation.every_epochs > 0,
           "schedule.kind plateau: needs validations; set validation.every_updates or validation.every_epochs");
 }
@@ -98,6 +100,12 @@ std::vector<std::string> advice_for(const TrainOptions& o, int64_t last_update) 
                     "schedule.warmup lower, or leave schedule.kind and schedule.warmup at their defaults, "
                     "which fit the length of the run",
                     last_update, warmup));
+  const int64_t left = last_update - warmup;
+  if (o.schedule.kind == ScheduleKind::wsd && left > 0 && o.schedule.decay > left)
+    advice.push_back(
+        fmt::format("schedule.decay: the run ends at update {}, so that the learning rate falls in {} updates "
+                    "instead of {}",
+                    last_update, left, o.schedule.decay));
   if (noam && o.schedule.learning_rate != defaults.learning_rate)
     advice.emplace_back(
         "schedule.learning_rate has no effect with schedule.kind noam; schedule.factor multiplies the paper's "

@@ -390,7 +390,8 @@ void Trainer::validate() {
   if (replica_.optimizer().has_average())
     trained_loss = first_batch_loss(*task_, replica_.model(), options_.data, evaluation_run);
   replica_.optimizer().swap_average();
-  const Validation evaluation = validate_model(*task_, replica_.model(), options_.data, evaluation_run);
+  const Validation evaluation =
+      validate_model(*task_, replica_.model(), options_.data, options_.train.label_smoothing, evaluation_run);
   replica_.optimizer().swap_average();
   require_not_diverged(evaluation.scores.at("loss").value, replica_.model().config(), state_.update,
                        models_.newest());

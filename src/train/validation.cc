@@ -29,11 +29,14 @@ class LabelCounts {
       weights_[label] += batch.label_weights.empty() ? 1.0 : static_cast<double>(batch.label_weights[i]);
     }
   }
-  double entropy() const {
+  /// The loss of a model that was trained with label smoothing and knows only how frequent each label is.
+  double loss_of_frequencies(double smoothing) const {
     const double all = std::accumulate(weights_.begin(), weights_.end(), 0.0);
     double sum = 0;
     for (const double weight : weights_)
-      if (weight > 0) sum -= weight / all * std::log(weight / all);
+      if (weight > 0)
+        sum -= weight / all *
+               std::log((1 - smoothing) * weight / all + smoothing / static_cast<double>(weights_.size()));
     return sum;
   }
 
@@ -41,8 +44,8 @@ class LabelCounts {
   std::vector<double> weights_;
 };
 
-void add_loss(const Task& task, const Transformer& model, int64_t batch_tokens, const EvaluationRun& run,
-              Validation& validation) {
+void add_loss(const Task& task, const Transformer& model, int64_t batch_tokens, double smoothing,
+              const EvaluationRun& run, Validation& validation) {
   Batcher batcher(*task.validation_data(), {.batch_tokens = batch_tokens, .shuffle = false});
   double loss_weight = 0, first_weight = 0;
   std::vector<double> own_losses;
@@ -63,7 +66,7 @@ void add_loss(const Task& task, const Transformer& model, int64_t batch_tokens, 
   validation.scores["loss"] = {loss / loss_weight};
   validation.scores["perplexity"] = {std::exp(loss / loss_weight)};
   validation.first_loss = all.front().front() / first_weight;
-  validation.label_entropy = labels.entropy();
+  validation.loss_of_frequencies = labels.loss_of_frequencies(smoothing);
 }
 
 /// Finds the head with the lowest entropy.
@@ -153,12 +156,12 @@ int64_t validation_batch_tokens(const BatchOptions& options, int64_t part_tokens
   return part_tokens > 0 ? std::min<int64_t>(options.batch_tokens, part_tokens) : options.batch_tokens;
 }
 
-Validation validate_model(const Task& task, Transformer& model, const BatchOptions& options,
+Validation validate_model(const Task& task, Transformer& model, const BatchOptions& options, double smoothing,
                           const EvaluationRun& run) {
   model.pack();
   const int64_t batch_tokens = validation_batch_tokens(options, run.part_tokens);
   Validation validation{task.evaluate(model, run)};
-  add_loss(task, model, batch_tokens, run, validation);
+  add_loss(task, model, batch_tokens, smoothing, run, validation);
   validation.source = source_use(task, model, batch_tokens, run);
   model.discard_packed();
   return validation;

@@ -14,9 +14,9 @@ struct SourceUse {
 
 /// The result of a validation, with observations of the trainer for diagnoses (train/diagnosis.h).
 struct Validation : Evaluation {
-  /// The entropy of the distribution of labels: the loss of a model that knows only how frequent each label is.
-  /// 0: the labels are positions in the input.
-  double label_entropy = 0;
+  /// The loss of a model that was trained with the run's label smoothing and knows only how frequent each label
+  /// is; without smoothing, the entropy of the labels. 0: the labels are positions in the input.
+  double loss_of_frequencies = 0;
   double first_loss = 0;  ///< mean loss of a label of the first batch
   /// Measured on some samples; none: the model lacks an encoder or a decoder, or all sources are equal.
   std::optional<SourceUse> source;
@@ -29,8 +29,9 @@ void check_validation(const Task& task, const TrainOptions& options);
 int64_t validation_batch_tokens(const BatchOptions& options, int64_t part_tokens);
 
 /// Collective. Evaluates the model on the task's validation data, which must exist. Returns "loss" (the mean
-/// over labels, without label smoothing), "perplexity" and the task's own scores and samples.
-Validation validate_model(const Task& task, Transformer& model, const BatchOptions& options,
+/// over labels, without label smoothing), "perplexity" and the task's own scores and samples. `smoothing`: that
+/// of the labels in training.
+Validation validate_model(const Task& task, Transformer& model, const BatchOptions& options, double smoothing,
                           const EvaluationRun& run);
 
 /// The mean loss of a label of the first batch of the validation data, as `Validation::first_loss`.

@@ -31,9 +31,9 @@ TEST(Validation, MeasuresLossAndTheTasksScores) {
   Transformer model(task.model_config(), backend, DType::f32, 1);
   const auto arena = std::make_shared<Arena>(backend);
   const Scores whole =
-      validate_model(task, model, {.batch_tokens = 1000}, {.part_tokens = 0, .arena = arena}).scores;
+      validate_model(task, model, {.batch_tokens = 1000}, 0, {.part_tokens = 0, .arena = arena}).scores;
   const Scores parts =
-      validate_model(task, model, {.batch_tokens = 1000}, {.part_tokens = 7, .arena = arena}).scores;
+      validate_model(task, model, {.batch_tokens = 1000}, 0, {.part_tokens = 7, .arena = arena}).scores;
   EXPECT_NEAR(whole.at("loss").value, std::log(10), 1);
   EXPECT_NEAR(parts.at("loss").value, whole.at("loss").value, 1e-6);
   EXPECT_EQ(whole.at("perplexity").value, std::exp(whole.at("loss").value));

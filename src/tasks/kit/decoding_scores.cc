@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "model/decoding_state.h"
 #include "runtime/search.h"
@@ -39,9 +40,15 @@ std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
   std::vector<std::string> local_outputs(local_sources.size());
   DecodeWorkspace decoding(model);
   decoding.arena = run.arena;
+  GenerationConfig unlimited = search_options.rules;
+  const bool limits_length = std::exchange(unlimited.max_new_tokens, 0) > 0;
+  const auto model_limit = [&](int source_tokens) { return max_output_length(unlimited, source_tokens); };
   search(decoding, local_sources, search_options, [&](size_t i, const std::vector<Hypothesis>& found) {
     std::vector<int32_t> ids = found[0].ids;
-    ids.push_back(found[0].reason != FinishReason::end_token || ends_in_a_loop(found[0].ids));
+    // An output that only generation.max_new_tokens has ended may be as it should be.
+    const bool is_short = std::ssize(found[0].ids) + 1 < model_limit(static_cast<int>(local_sources[i].size()));
+    const bool has_end = found[0].reason == FinishReason::end_token || (limits_length && is_short);
+    ids.push_back(!has_end || ends_in_a_loop(found[0].ids));
     local_outputs[i].assign(reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int32_t));
   });
   std::vector<std::vector<int32_t>> outputs;
