@@ -25,16 +25,25 @@ const std::string& source_of(const PoMessage& message, size_t number) {
   return number > 0 || message.translations.size() == 1 ? message.plural : message.id.text;
 }
 
-/// Calls `use` with each string that needs a translation, its source text, and the marks in this text.
+TextMarks marks_of(const PoMessage& message) {
+  return message.has_percent_signs ? TextMarks::messages_with_percent_signs : TextMarks::messages;
+}
+
+/// Calls `use` with each message that needs translations, and the number of each of its forms.
 template <class Use>
 void for_each_missing(const std::vector<PoMessage>& messages, const Use& use) {
   for (const PoMessage& message : messages) {
     if (message.is_header() || message.is_translated()) continue;
-    const TextMarks marks =
-        message.has_percent_signs ? TextMarks::messages_with_percent_signs : TextMarks::messages;
-    for (size_t i = 0; i < message.translations.size(); ++i)
-      use(message.translations[i], source_of(message, i), marks);
+    for (size_t i = 0; i < message.translations.size(); ++i) use(message, i);
   }
+}
+
+/// Whether a translation has the placeholders of its source. By the flag of a format, programs read each sign
+/// of it as one, so that any other would be an error there.
+bool keeps_format(const PoMessage& message, const std::string& text, const std::string& translation) {
+  if (message.format_signs.empty()) return true;
+  const auto before = placeholders_of(text, marks_of(message), message.format_signs);
+  return before && before == placeholders_of(translation, marks_of(message), message.format_signs);
 }
 
 }  // namespace
@@ -51,28 +60,22 @@ std::string translate_po(std::string_view po, const TextTranslator& translate, c
     return unchanged;
   };
   collect.placeholder = translate.placeholder;
-  for_each_missing(messages, [&](const PoString&, const std::string& text, TextMarks marks) {
-    translate_message(text, marks, collect);
+  for_each_missing(messages, [&](const PoMessage& message, size_t form) {
+    translate_message(source_of(message, form), marks_of(message), collect);
   });
-  const std::vector<TranslatedText> translations =
-      texts.empty() ? std::vector<TranslatedText>() : translate(texts);
-  require(translations.size() == texts.size(),
-          "{}: {} texts were to be translated, but there are {} translations", name, texts.size(),
-          translations.size());
-  auto next = translations.begin();
-  TextTranslator replay = [&](const std::vector<std::string>& batch) {
-    const auto begin = next;
-    next += std::ssize(batch);
-    return std::vector<TranslatedText>(begin, next);
-  };
-  replay.placeholder = translate.placeholder;
+  const TextTranslator translate_once = translator_of_once(translate, name);
+  translate_once(texts);  // all of them in one call
   const size_t feed = po.find('\n');
   const std::string line_end = feed != po.npos && feed > 0 && po[feed - 1] == '\r' ? "\r\n" : "\n";
   std::string output;
   size_t written = 0;
-  for_each_missing(messages, [&](const PoString& missing, const std::string& text, TextMarks marks) {
+  for_each_missing(messages, [&](const PoMessage& message, size_t form) {
+    const std::string& text = source_of(message, form);
+    const std::string translation = translate_message(text, marks_of(message), translate_once);
+    if (!keeps_format(message, text, translation)) return;  // stays untranslated
+    const PoString& missing = message.translations[form];
     output += po.substr(written, missing.begin - written);
-    output += po_literals(translate_message(text, marks, replay), line_end);
+    output += po_literals(translation, line_end);
     written = missing.end;
   });
   return output += po.substr(written);

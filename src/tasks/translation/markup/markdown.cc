@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "tasks/translation/markup/markdown_leaves.h"
 #include "tasks/translation/markup/subtitle_lines.h"
@@ -68,28 +67,11 @@ std::string translate_markdown(std::string_view markdown, const TextTranslator& 
   require_text(source);
   require_empty_lines(source);
   const MarkdownDocument document = read_markdown(markdown);
-  std::map<std::string, TranslatedText> known;
-  TextTranslator translate_once = [&](const std::vector<std::string>& texts) {
-    std::vector<std::string> missing;
-    for (const std::string& text : texts)
-      if (known.emplace(text, TranslatedText()).second) missing.push_back(text);
-    if (!missing.empty()) {
-      const std::vector<TranslatedText> translations = translate(missing);
-      require(translations.size() == missing.size(),
-              "{}: {} texts were to be translated, but there are {} translations", name, missing.size(),
-              translations.size());
-      for (size_t i = 0; i < missing.size(); ++i) {
-        TranslatedText& result = known[missing[i]] = translations[i];
+  const TextTranslator translate_once =
+      translator_of_once(translate, name, [](const std::string& text, TranslatedText& result) {
         result.text = with_single_spaces(replace_nul(std::move(result.text)));
-        if (!has_visible_character(result.text))
-          result = {missing[i]};  // an empty text would change the blocks
-      }
-    }
-    std::vector<TranslatedText> all;
-    for (const std::string& text : texts) all.push_back(known[text]);
-    return all;
-  };
-  translate_once.placeholder = translate.placeholder;
+        if (!has_visible_character(result.text)) result = {text};  // an empty text would change the blocks
+      });
   // The translated document is parsed again. Texts whose markup has changed keep their original bytes.
   std::vector<bool> kept(document.leaves.size());
   constexpr int max_rounds = 32;  // one round suffices if no translated text is parsed as markup

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "tasks/translation/markup/markdown_tables.h"
 #include "tasks/translation/markup/markdown_tokens.h"
 
 namespace sixfold {
@@ -16,19 +17,20 @@ namespace {
 
 using Token = MarkdownToken;
 
-/// The length of a byte order mark and of front matter, which is enclosed in lines of "---" or "+++".
+/// The length of a byte order mark and of front matter, which is enclosed in lines of "---" or "+++". YAML may
+/// end with "..." too.
 size_t front_matter_size(std::string_view bytes) {
   const size_t mark = bytes.starts_with("\uFEFF") ? 3 : 0;
   for (const std::string_view delimiter : {"---", "+++"}) {
-    const auto is_delimiter = [&](size_t begin) {
+    const auto is_delimiter = [&](size_t begin, bool is_end) {
       const size_t end = std::min(bytes.find('\n', begin), bytes.size());
       std::string_view line = bytes.substr(begin, end - begin);
       while (line.ends_with(' ') || line.ends_with('\r')) line.remove_suffix(1);
-      return line == delimiter;
+      return line == delimiter || (is_end && delimiter == "---" && line == "...");
     };
-    if (!is_delimiter(mark)) continue;
+    if (!is_delimiter(mark, false)) continue;
     for (size_t at = bytes.find('\n', mark); at != bytes.npos; at = bytes.find('\n', at + 1))
-      if (is_delimiter(at + 1)) return std::min(bytes.find('\n', at + 1), bytes.size());
+      if (is_delimiter(at + 1, true)) return std::min(bytes.find('\n', at + 1), bytes.size());
   }
   return mark;
 }
@@ -75,7 +77,7 @@ class MarkdownReader {
     parser.text = [](MD_TEXTTYPE type, const MD_CHAR* text, MD_SIZE size, void* self) {
       return handle(self, [&](MarkdownReader& r) { r.add_text(type, {text, size}); });
     };
-    const std::string_view text = bytes_.substr(skipped_);
+    const std::string& text = parsed_.text();
     const int status = md_parse(text.data(), static_cast<MD_SIZE>(text.size()), &parser, this);
     if (error_) std::rethrow_exception(error_);
     if (status != 0) throw std::bad_alloc();
@@ -132,10 +134,12 @@ class MarkdownReader {
       blocks_ += text;
       return;
     }
-    const bool inside =
-        text.data() >= bytes_.data() && text.data() + text.size() <= bytes_.data() + bytes_.size();
-    const size_t begin = inside ? static_cast<size_t>(text.data() - bytes_.data()) : 0;
-    const size_t end = inside ? begin + text.size() : 0;
+    const char* const parsed = parsed_.text().data();
+    const bool inside = text.data() >= parsed && text.data() + text.size() <= parsed + parsed_.text().size();
+    const auto original = [&](const char* at) {
+      return inside ? skipped_ + parsed_.original(static_cast<size_t>(at - parsed)) : 0;
+    };
+    const size_t begin = original(text.data()), end = original(text.data() + text.size());
     if (type == MD_TEXT_SOFTBR || type == MD_TEXT_BR) {
       tokens_.push_back({type == MD_TEXT_BR ? Token::Kind::hard_break : Token::Kind::soft_break});
     } else if (type == MD_TEXT_HTML) {
@@ -172,6 +176,7 @@ class MarkdownReader {
 
   std::string_view bytes_;
   size_t skipped_;
+  MarkdownWithTables parsed_{bytes_.substr(skipped_)};
   MarkdownDocument document_;
   MarkdownLeaf leaf_;
   std::string blocks_;

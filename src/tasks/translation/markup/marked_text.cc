@@ -109,15 +109,23 @@ size_t name_in_percent_signs_at(std::string_view text) {
              is_constant = name.size() > 1 && ascii_upper(name) == name;
   if (name.empty() || !(is_number || is_constant)) return 0;
   const std::string_view rest = text.substr(1 + name.size());
-  const bool goes_on = rest.size() > 1 && (rest[1] == '%' || (is_number && is_ascii_digit(rest[1])));
+  const bool goes_on = is_number && rest.size() > 1 && (rest[1] == '%' || is_ascii_digit(rest[1]));
   return rest.starts_with('%') && !goes_on ? name.size() + 2 : 0;
 }
 
-/// The length of "%1" or "%L1", as Qt has them; not of a number of another length.
+bool is_letter_at(std::string_view text, size_t i) { return i < text.size() && is_ascii_letter(text[i]); }
+
+/// The length of "%1" or "%L1", as Qt has them; not of a number of another length, nor of a conversion of other
+/// languages, such as "%1$tY" and "%0:s".
 size_t numbered_argument_at(std::string_view text) {
   const size_t begin = text.starts_with("%L") ? 2 : 1, end = begin + length_of_name(text.substr(begin));
   const std::string_view number = text.substr(begin, end - begin);
-  return (number.size() == 1 || number.size() == 2) && std::ranges::all_of(number, is_ascii_digit) ? end : 0;
+  const bool is_conversion =
+      end < text.size() && (text[end] == '$' || text[end] == ':') && is_letter_at(text, end + 1);
+  return (number.size() == 1 || number.size() == 2) && std::ranges::all_of(number, is_ascii_digit) &&
+                 !is_conversion
+             ? end
+             : 0;
 }
 
 /// A mark in a text.
@@ -125,8 +133,6 @@ struct Mark {
   size_t length = 0;  ///< 0: there is none
   bool keeps_order = false;
 };
-
-bool is_letter_at(std::string_view text, size_t i) { return i < text.size() && is_ascii_letter(text[i]); }
 
 /// A conversion specification of printf or the like. Those without a number or a name keep their order. A space
 /// is not accepted as a flag, so that "100 % sure" has none, nor is "%" between a digit and two letters, as in
@@ -148,7 +154,7 @@ Mark conversion_at(std::string_view text, char before) {
   size_t name_end = i > 1 ? i : 0;
   if (text.substr(i).starts_with("I64") || text.substr(i).starts_with("I32")) i += 3;  // of Windows
   size_t flags_end = std::min(text.find_first_not_of(flags, i), text.size());
-  if (text.substr(flags_end).starts_with('<')) {
+  if (text.substr(flags_end).starts_with('<') && numbered_argument_at(text) == 0) {
     const size_t name = length_of_name(text.substr(flags_end + 1));
     if (name == 0 || !text.substr(flags_end + 1 + name).starts_with('>')) return {};
     name_end = flags_end + name + 2;
@@ -158,7 +164,8 @@ Mark conversion_at(std::string_view text, char before) {
   if (flags_end > max_mark_size) return {};
   const char last = flags_end < text.size() ? text[flags_end] : ' ';
   const bool is_errno = last == 'm' && flags_end == 1 && !is_letter_at(text, 2);
-  if (conversions.find(last) != conversions.npos || (last == 'r' && name_end > 0) || is_errno) {
+  const bool is_sign = last == '%' && flags_end > 1;  // "%1%1" has two arguments
+  if ((conversions.find(last) != conversions.npos && !is_sign) || (last == 'r' && name_end > 0) || is_errno) {
     const size_t number_end = std::min(text.find_first_not_of("0123456789", 1), text.size());
     const bool is_numbered = number_end > 1 && text.substr(number_end).starts_with('$');
     return {flags_end + 1, name_end == 0 && !is_numbered && text[1] != '%' && !is_errno};
@@ -253,7 +260,8 @@ std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t e
     const bool is_time = marks == TextMarks::cues && tag.length > 1 && is_ascii_digit(rest[1]),
                holds_conversion = marks == TextMarks::messages && content != HtmlContent::translated &&
                                   has_ordered_conversion(rest.substr(0, tag.length));
-    const char before = i > begin ? bytes[i - 1] : ' ';
+    const bool after_mark = !found.empty() && found.back().end == i;
+    const char before = i > begin && !after_mark ? bytes[i - 1] : ' ';
     const Mark mark =
         tag.length > 0 ? Mark{tag.length, is_time || holds_conversion} : mark_at(rest, before, marks);
     if (mark.length == 0) {
@@ -288,6 +296,27 @@ std::vector<FoundMark> find_marks(std::string_view bytes, size_t begin, size_t e
 }
 
 }  // namespace
+
+std::optional<std::vector<std::string>> placeholders_of(std::string_view text, TextMarks marks,
+                                                        std::string_view signs) {
+  std::vector<std::string> placeholders;
+  size_t written = 0;
+  const auto has_sign = [&](size_t begin, size_t end) {
+    return text.substr(begin, end - begin).find_first_of(signs) != text.npos;
+  };
+  for (const FoundMark& mark : find_marks(text, 0, text.size(), marks)) {
+    if (has_sign(written, mark.begin)) return {};
+    written = mark.end;
+    if (!has_sign(mark.begin, mark.end)) continue;
+    std::string_view placeholder = text.substr(mark.begin, mark.end - mark.begin);
+    while (placeholder.size() > 2 && are_pair(placeholder.front(), placeholder.back()))
+      placeholder = placeholder.substr(1, placeholder.size() - 2);
+    placeholders.emplace_back(placeholder);
+  }
+  if (has_sign(written, text.size())) return {};
+  std::ranges::sort(placeholders);
+  return placeholders;
+}
 
 void add_marked_text(const MarkupSource& source, size_t begin, size_t end, TextMarks marks, PieceList& pieces) {
   const std::vector<FoundMark> found = find_marks(source.bytes, begin, end, marks);

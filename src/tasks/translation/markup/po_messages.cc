@@ -71,9 +71,17 @@ class PoReader {
       const auto is_no_format = [&](const std::string& flag) {
         return is_format(flag) && flag.starts_with("no-");
       };
-      messages_.emplace_back().has_percent_signs =
-          std::ranges::any_of(flags_, is_no_format) &&
-          std::ranges::count_if(flags_, is_format) == std::ranges::count_if(flags_, is_no_format);
+      const auto is_brace_format = [](const std::string& flag) { return flag.ends_with("brace-format"); };
+      PoMessage& message = messages_.emplace_back();
+      const auto formats = std::ranges::count_if(flags_, is_format),
+                 no_formats = std::ranges::count_if(flags_, is_no_format);
+      message.has_percent_signs = no_formats > 0 && formats == no_formats;
+      if (formats > no_formats)
+        message.format_signs = "%";
+      else if (std::ranges::any_of(flags_, [&](const std::string& flag) {
+                 return is_brace_format(flag) && !flag.starts_with("no-");
+               }))
+        message.format_signs = "{}";
       flags_.clear();
       has_message_ = true;
     }

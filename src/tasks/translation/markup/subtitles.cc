@@ -59,11 +59,13 @@ class SubtitlePieces {
 std::string translate_srt(std::string_view srt, const TextTranslator& translate, const std::string& name) {
   const MarkupSource source{srt, name};
   require_text(source);
-  // A translation must not look like times.
+  // A translation must not look like times, nor have two spaces in a row, between which a line would be empty.
   const TextTranslator without_times = [&](const std::vector<std::string>& texts) {
     std::vector<TranslatedText> translations = translate(texts);
-    for (TranslatedText& translation : translations)
+    for (TranslatedText& translation : translations) {
       for (size_t at; (at = translation.text.find("-->")) != std::string::npos;) translation.text.erase(at, 1);
+      translation.text = with_single_spaces(translation.text);
+    }
     return translations;
   };
   return translate_pieces(source, SubtitlePieces(source).read(), MarkupLanguage::plain, without_times);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/error.h"
 #include "tasks/translation/markup/placement.h"
 #include "tasks/translation/markup/punctuation.h"
 #include "tasks/translation/markup/segment.h"
@@ -179,26 +181,33 @@ class SegmentWriter {
     write_piece(element.open);
     opened_at_ = output_.size();
   }
-  void write_close(const SegmentElement& element) {
+  /// `shows_marks`: the element has white space before it and no text, but marks, such as a link around an
+  /// image. White space behind it is kept then.
+  void write_close(const SegmentElement& element, bool shows_marks) {
     if (element.close == SegmentElement::none) return;
     skips_space_ = false;
     const bool separates =
         is_emphasis(element) && (source_[pieces_[element.close].begin] == '_' || !ends_within_word(output_));
     write_piece(element.close);
     must_separate_word_ = separates;
+    const size_t next = element.close + 1;
+    needs_space_ |= shows_marks && next < segment_.last && pieces_[next].kind == PieceKind::space;
   }
   void write_children(size_t parent) {
     for (const size_t i : placement_.children[parent]) {
       write_text(placement_.ranges[i].begin);
+      bool follows_space = false;
       if (segment_.elements[i].mark) {
         write_mark(segment_.elements[i].open);
       } else {
         if (is_left_out(i)) continue;
+        follows_space = output_.ends_with(' ');
         write_open(segment_.elements[i]);
       }
       write_children(i);
       write_text(placement_.ranges[i].end);
-      write_close(segment_.elements[i]);
+      const bool has_text = placement_.ranges[i].begin < placement_.ranges[i].end;
+      write_close(segment_.elements[i], follows_space && !has_text && !placement_.children[i].empty());
     }
   }
 
@@ -391,6 +400,33 @@ void separate_from_code(const Pieces& pieces, size_t first, std::string_view sou
 }
 
 }  // namespace
+
+TextTranslator translator_of_once(const TextTranslator& translate, const std::string& name,
+                                  const std::function<void(const std::string&, TranslatedText&)>& adapt) {
+  const auto known = std::make_shared<std::map<std::string, TranslatedText>>();
+  TextTranslator once = [&translate, name, adapt, known](const std::vector<std::string>& texts) {
+    std::vector<std::string> missing;
+    for (const std::string& text : texts)
+      if (known->emplace(text, TranslatedText()).second) missing.push_back(text);
+    if (!missing.empty()) {
+      const std::vector<TranslatedText> translations = translate(missing);
+      require(translations.size() == missing.size(),
+              "{}: {} texts were to be translated, but there are {} translations", name, missing.size(),
+              translations.size());
+      for (size_t i = 0; i < missing.size(); ++i) {
+        TranslatedText& result = (*known)[missing[i]] = translations[i];
+        if (adapt) adapt(missing[i], result);
+      }
+    }
+    std::vector<TranslatedText> all;
+    for (const std::string& text : texts) all.push_back((*known)[text]);
+    return all;
+  };
+  once.placeholder = translate.placeholder;
+  once.source_language = translate.source_language;
+  once.target_language = translate.target_language;
+  return once;
+}
 
 std::string translate_pieces(const MarkupSource& source, const Pieces& pieces, MarkupLanguage language,
                              const TextTranslator& translate) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 
 #include "tasks/translation/markup/pieces.h"
@@ -11,5 +12,12 @@ namespace sixfold {
 /// if it has enough words, and each line has about the same share of the text as in the source.
 std::string translate_pieces(const MarkupSource& source, const Pieces& pieces, MarkupLanguage language,
                              const TextTranslator& translate);
+
+/// A translator that translates each text once, however often it is asked for. `translate` must outlive it.
+/// `adapt` changes new translations: it gets the text and its result. `name` is that of the document, in
+/// errors.
+TextTranslator translator_of_once(
+    const TextTranslator& translate, const std::string& name,
+    const std::function<void(const std::string& text, TranslatedText& result)>& adapt = {});
 
 }  // namespace sixfold

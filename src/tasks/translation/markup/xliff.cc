@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "tasks/translation/markup/translate_pieces.h"
@@ -135,14 +136,23 @@ class TargetWriter {
 std::string translate_xliff(std::string_view xliff, const TextTranslator& translate, const std::string& name) {
   const MarkupSource source{xliff, name};
   require_text(source);
-  const Xliff document = read_xliff(source);
-  TargetWriter writer(source, document, translate);
-  const std::string prepared = writer.write();
-  const MarkupSource with_targets{prepared, name};
-  PieceList pieces(with_targets, MarkupLanguage::xliff);
-  for (const TargetWriter::Content& content : writer.contents())
-    add_unit_content(with_targets, document, content.element, content.shift, pieces);
-  return translate_pieces(with_targets, pieces.take(), MarkupLanguage::xliff, translate);
+  Xliff document = read_xliff(source);
+  const TextTranslator translate_once = translator_of_once(translate, name);
+  for (;;) {
+    TargetWriter writer(source, document, translate_once);
+    const std::string prepared = writer.write();
+    const MarkupSource with_targets{prepared, name};
+    PieceList pieces(with_targets, MarkupLanguage::xliff);
+    for (const TargetWriter::Content& content : writer.contents())
+      add_unit_content(with_targets, document, content.element, content.shift, pieces);
+    std::string output = translate_pieces(with_targets, pieces.take(), MarkupLanguage::xliff, translate_once);
+    // Units whose translation is empty would be translated again, and stay as they are.
+    std::set<size_t> empty;
+    for (const Xliff::Unit& unit : read_xliff({output, name}).units) empty.insert(unit.number);
+    if (std::erase_if(document.units, [&](const Xliff::Unit& unit) { return empty.contains(unit.number); }) ==
+        0)
+      return output;
+  }
 }
 
 }  // namespace sixfold

@@ -80,7 +80,7 @@ class XliffReader {
       in_text[i] = in_text[parent] || name == "source" || name == "seg-source" || name == "target";
       if (name == (xliff_.is_version_2 ? "segment" : "trans-unit") && !in_text[i]) {
         units[i] = xliff_.units.size();
-        xliff_.units.push_back({i});
+        xliff_.units.push_back({i, xliff_.units.size()});
       }
       if (units[parent] == none) continue;
       Xliff::Unit& unit = xliff_.units[units[parent]];

@@ -12,6 +12,7 @@ struct Xliff {
   /// A text with its translation: a trans-unit of 1.x, a segment of 2.x.
   struct Unit {
     size_t element;                    ///< index of its element
+    size_t number;                     ///< its index among all units of the document
     size_t source = XmlElement::none;  ///< index of the element to translate: source or seg-source
     size_t target = XmlElement::none;
   };

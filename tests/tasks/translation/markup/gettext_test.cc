@@ -66,6 +66,13 @@ TEST(Po, KeepsPlaceholdersTagsAndEscapes) {
         {"a 50%discount", "A 50%DISCOUNT"},
         {"100%done", "100%DONE"},
         {"use %1%2 now", "USE %1%2 NOW"},
+        {"use %1%1 now", "USE %1%1 NOW"},
+        {"use %L1%L1 now", "USE %L1%L1 NOW"},
+        {"use %NAME%%NAME% now", "USE %NAME%%NAME% NOW"},
+        {"use $name$name now", "USE $name$name NOW"},
+        {"see <a href=\\\"%1\\\">%2</a> now", "SEE <a href=\\\"%1\\\">%2</a> NOW"},
+        {"<b>%1</b> runs in %2<br/>a", "<b>%1</b> RUNS IN %2<br/>A"},
+        {"a man %1<b>runs</b>", "A MAN %1<b>RUNS</b>"},
         {"open <code/> the file</code> now", "OPEN <code/> THE FILE</code> NOW"}})
     EXPECT_EQ(translated(text), fmt::format("msgstr \"{}\"\n", expected));
 }
@@ -80,6 +87,32 @@ TEST(Po, AFlagSaysThatAPercentSignIsText) {
        {"#, no-python-brace-format\n", "#, c-format\n", "#, no-c-format, python-format\n",
         "#, no-c-format\n#~ msgid \"x\"\n#~ msgstr \"\"\n"})
     EXPECT_EQ(upper_case_po(flags + other + "\"\n"), flags + other + "A %d B\"\n");
+}
+
+/// Programs stop at a placeholder that they do not know, and at one that its source does not have.
+TEST(Po, AFlagSaysThatPlaceholdersMustBeTheSame) {
+  const auto message = [](const char* flag, const char* text, const char* translation) {
+    return fmt::format("#, {}\nmsgid \"{}\"\nmsgstr \"{}\"\n", flag, text, translation);
+  };
+  for (const auto& [flag, text] : {std::pair("python-format", "a %(first name)s b"),
+                                   {"javascript-format", "a %j b"},
+                                   {"lua-format", "a %q b"},
+                                   {"elisp-format", "a %S b"},
+                                   {"perl-format", "a %vd %s b"},
+                                   {"java-printf-format", "a %1$tY %s b"},
+                                   {"c-format", "a % d b"},
+                                   {"object-pascal-format", "a %0:s %.2f b"}})
+    EXPECT_EQ(upper_case_po(message(flag, text, "")), message(flag, text, "")) << "not known";
+  const TextTranslator adds_signs = [](const auto& texts) {
+    return std::vector<TranslatedText>(texts.size(), {.text = "100%/x {/}"});
+  };
+  for (const char* flag : {"c-format", "python-brace-format", "fuzzy, qt-format"})
+    EXPECT_EQ(translate_po(message(flag, "a b", ""), adds_signs), message(flag, "a b", ""));
+  EXPECT_EQ(translate_po(message("fuzzy", "a b", ""), adds_signs), message("fuzzy", "a b", "100%/x {/}"));
+  for (const auto& [flag, text, expected] : {std::tuple("c-format", "a (%s) b %d%%", "A (%s) B %d%%"),
+                                             {"python-brace-format", "a {b} 5%", "A {b} 5%"},
+                                             {"kde-format", "a %1 b %2", "A %1 B %2"}})
+    EXPECT_EQ(upper_case_po(message(flag, text, "")), message(flag, text, expected));
 }
 
 TEST(Po, SpaceStaysBetweenAPlaceholderAndATag) {

@@ -115,6 +115,7 @@ TEST(Html, InlineElementsFollowTheirWords) {
   EXPECT_EQ(in_reverse("one <b></b>two <img src=x> three<!-- c --> four"),
             "FOUR <img src=x> THREE<!-- c --> <b></b>TWO ONE");
   EXPECT_EQ(upper_case_html("one <img> <img> two"), "ONE <img> <img> TWO");
+  EXPECT_EQ(upper_case_html("one <a href=x><img></a> two"), "ONE <a href=x><img></a> TWO");
 }
 
 TEST(Html, ElementsThatCrossBoundariesStayOpenThere) {

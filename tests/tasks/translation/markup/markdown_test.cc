@@ -40,6 +40,30 @@ TEST(Markdown, TextsOfBlocksAreTranslated) {
   EXPECT_TRUE(markdown_texts("").empty());
 }
 
+/// Tables of GitHub that md4c does not find by itself.
+TEST(Markdown, TablesMayFollowTextAndHaveShortDelimiters) {
+  for (const char* delimiters :
+       {"|--|--|", "| - | - |", "|-|-|", "|:-:|--|", "| :- | -: |", "-|-", "--|--", "|---|---|"})
+    for (const std::string quote : {"", "> ", "  "}) {
+      const std::string row = "\n" + quote, start = quote == "  " ? "- " : quote;
+      EXPECT_EQ(markdown_texts(start + "| a b | c |" + row + delimiters + row + "| d | e f |\n\nend\n"),
+                (Texts{"a b", "c", "d", "e f", "end"}))
+          << delimiters;
+      EXPECT_EQ(markdown_texts(start + "some text:" + row + "| a b | c |" + row + delimiters + row +
+                               "| d | e f |" + row + delimiters + row + "| g | h |\n\nend\n"),
+                (Texts{"some text:", "a b", "c", "d", "e f", "g", "h", "end"}))
+          << delimiters;
+    }
+  EXPECT_EQ(translate_markdown("Dogs:\n| a b | c |\r\n|:-|--|\n| d | e f |\n", upper_case()),
+            "DOGS:\n| A B | C |\r\n|:-|--|\n| D | E F |\n");
+  EXPECT_EQ(markdown_texts("a | b\n--\n\n| c | d |\n| - |\n\n```\n| a | b |\n|-|-|\n```\n"),
+            (Texts{"a | b", "| c | d | | - |"}));
+}
+
+TEST(Markdown, FrontMatterMayEndWithPoints) {
+  EXPECT_EQ(markdown_texts("---\ntitle: x\nauthor: y\n...\n\n# One\n\n---\n\ntwo\n"), (Texts{"One", "two"}));
+}
+
 TEST(Markdown, ElementsThatAreNotTranslatedInHtmlKeepTheirContent) {
   EXPECT_EQ(
       markdown_texts("a <kbd>b *x* c</kbd> d <span translate=\"no\">e</span> f <script>g \"h\"</script> i\n"),

@@ -86,7 +86,11 @@ TEST(Srt, ATranslationIsNoStructure) {
     return std::vector<TranslatedText>(texts.size(), {.text = "00:00:05,000 ---> 00:00:06,000\n\n7\n\xFF"});
   };
   const std::string srt = translate_srt(cue("hello"), evil);
-  EXPECT_EQ(srt, cue("00:00:05,000 -> 00:00:06,000  7 \uFFFD"));
+  EXPECT_EQ(srt, cue("00:00:05,000 -> 00:00:06,000 7 \uFFFD"));
+  const TextTranslator two_spaces = [](const auto& texts) {
+    return std::vector<TranslatedText>(texts.size(), {.text = "one  two   three"});
+  };
+  EXPECT_EQ(translate_srt(cue("a\nb\nc"), two_spaces), cue("one\ntwo\nthree"));
   EXPECT_EQ(srt_texts(cue("a --> b")), (std::vector<std::string>{"a", "b"}));
 }
 

@@ -5,6 +5,7 @@
 #include "tasks/translation/markup/fake_translators.h"
 #include "tasks/translation/markup/translate_markup.h"
 #include "tasks/translation/markup/xliff_units.h"
+#include "text/utf8.h"
 
 namespace sixfold {
 namespace {
@@ -169,6 +170,21 @@ TEST(Xliff, TargetsOfEmptySegmentsAreEmpty) {
   EXPECT_NE(
       translated(in_tag, reversed()).find("<g id=\"3\"><mrk mtype=\"seg\" mid=\"0\">B. A</mrk></g></target>"),
       std::string::npos);
+}
+
+/// A unit with an empty target would be translated again.
+TEST(Xliff, AnEmptyTranslationIsNone) {
+  const TextTranslator silent_for_a = [](const auto& texts) {
+    std::vector<TranslatedText> all;
+    for (const std::string& text : texts) all.push_back({.text = text == "A" ? " " : "x"});
+    return all;
+  };
+  const auto units = [](const std::string& b) {
+    return first_version("<trans-unit><source>A</source></trans-unit><trans-unit><source>B</source>" + b +
+                         "</trans-unit><trans-unit><source>A</source><target/></trans-unit>");
+  };
+  EXPECT_EQ(translated(units(""), silent_for_a),
+            units("<target state=\"needs-review-translation\" state-qualifier=\"leveraged-mt\">x</target>"));
 }
 
 TEST(Xliff, PlaceholdersStandForWords) {
@@ -350,7 +366,13 @@ TEST(Xliff, GeneratedDocumentsKeepTheirStructure) {
   for (uint64_t seed = 0; seed < 10'000; ++seed) {
     XliffGenerator document(seed);
     document.make();
-    const std::string result = translated(document.source, translators[seed % 7]);
+    const TextTranslator never_empty = [&](const auto& texts) {
+      std::vector<TranslatedText> all = translators[seed % 7](texts);
+      for (TranslatedText& one : all)
+        if (!has_visible_character(replace_invalid_utf8(one.text))) one.text = "x";
+      return all;
+    };
+    const std::string result = translated(document.source, never_empty);
     ASSERT_NO_THROW(read_xliff({result, "the result"})) << "seed " << seed << "\n" << result;
     const std::vector<std::string> targets = targets_between(result, document.around);
     ASSERT_EQ(targets.size(), document.units.size()) << "seed " << seed << "\n"
