@@ -357,13 +357,15 @@ TEST_F(SweepCommand, SizesThatAreChosenForSomeRowsAreStated) {
 TEST_F(SweepCommand, StatedSizesDoNotDependOnWhatIsTrained) {
   const std::string data = "data: {train: [" + (folder_ / "train.a") + ", " + (folder_ / "train.b") + "]}\n",
                     tokens = "tokenizer: {kind: whitespace, vocab_size: 0}\n";
-  write_file_atomically(folder_ / "open.yaml", data + tokens + "train: {minutes: 1e-6}\n");
-  write_file_atomically(folder_ / "preset.yaml",
-                        data + tokens + "train: {updates: 1}\nmodel: {preset: tiny, d_ff: 8}\n");
-  write_file_atomically(folder_ / "lm.yaml", "task: language_model\ndata: {train: [" + (folder_ / "train.a") +
-                                                 "]}\ntokenizer: {kind: bytes}\n"
-                                                 "train: {updates: 1}\nmodel: {d_model: 8, heads: 1, d_ff: 8, "
-                                                 "decoder_layers: 1}\n");
+  write_file_atomically(folder_ / "open.yaml", data + tokens + "train: {minutes: 1e-6, precision: fp32}\n");
+  write_file_atomically(
+      folder_ / "preset.yaml",
+      data + tokens + "train: {updates: 1, precision: fp32}\nmodel: {preset: tiny, d_ff: 8}\n");
+  write_file_atomically(folder_ / "lm.yaml",
+                        "task: language_model\ndata: {train: [" + (folder_ / "train.a") +
+                            "]}\ntokenizer: {kind: bytes}\n"
+                            "train: {updates: 1, precision: fp32}\nmodel: {d_model: 8, heads: 1, d_ff: 8, "
+                            "decoder_layers: 1}\n");
   const std::string recipes = folder_ / "open.yaml " + (folder_ / "preset.yaml ") + (folder_ / "lm.yaml");
   const auto changes = [&] {
     std::vector<std::string> all;
