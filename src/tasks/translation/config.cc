@@ -6,6 +6,7 @@
 #include "base/language_code.h"
 #include "base/log.h"
 #include "model_folder/config_file.h"
+#include "tasks/translation/data.h"
 #include "text/subword_sampler.h"
 
 namespace sixfold {
@@ -115,6 +116,10 @@ std::vector<std::string> advice_for(const TranslationOptions& o) {
   std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o);
   if (o.data.alignments.empty() && o.train.alignment_weight != defaults.train.alignment_weight)
     advice.emplace_back("train.alignment_weight has no effect without data.alignments");
+  if (files_of(o.data, o.data.train, "data.train").size() == 1 &&
+      (o.data.temperature != 1 || !o.data.weights.empty()))
+    advice.push_back(fmt::format("data.{} has no effect on a single text in data.train",
+                                 o.data.weights.empty() ? "temperature" : "weights"));
   if (o.data.shortlist && o.data.valid.empty())
     advice.emplace_back("data.shortlist has no effect without data.valid, with which lists are measured");
   return advice;

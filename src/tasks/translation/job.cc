@@ -32,6 +32,10 @@ void check_ensemble(const TranslateOptions& o, const GenerationConfig& rules) {
 /// Throws an input error for options of sampling and of the search that contradict each other. `settings`:
 /// those of the model.
 void check_sampling(const TranslateOptions& o, const GenerationConfig& settings) {
+  for (const auto* given : {&o.generation, &o.retry})
+    require(!*given || (*given)->normalization != ScoreNormalization::none ||
+                (*given)->length_penalty == settings.length_penalty,
+            "normalization is none, so that length_penalty has no effect; leave one of them out");
   require(o.mbr == 0 || o.n_best <= o.mbr,
           "n_best is {}, but mbr chooses among {} translations; make mbr at least n_best", o.n_best, o.mbr);
   if (o.sample) {

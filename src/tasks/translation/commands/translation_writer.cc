@@ -135,9 +135,10 @@ void check(const WriterOptions& options, bool uses_layer) {
           "--confidence: --format {} can't contain it; choose --format tsv, json or jsonl", format);
   require(!options.details.attention || json,
           "--attention: only --format json and jsonl can contain attention weights; choose one of them");
-  require(!options.details.layer || options.details.attention || options.details.alignment || uses_layer,
-          "--layer has no effect without --alignments, --attention, --markup, --coverage-penalty or "
-          "--replace-unknown; add one of them");
+  require(
+      !options.details.layer || options.details.attention || options.details.alignment || uses_layer,
+      "--layer has no effect without an option that reads attention, such as --alignments or --attention; add "
+      "one");
 }
 
 std::string TranslationWriter::line(const TranslatedLine& line) {
