@@ -28,15 +28,15 @@ std::string source_ignored(const Observations& o) {
 }
 
 std::string loss_of_single_tokens(const Observations& o) {
-  const double loss = o.validation.found.scores.at("loss").value,
-               of_frequencies = o.validation.found.loss_of_frequencies;
+  const double loss = o.validation.found.scores.at("loss").value, entropy = o.validation.found.label_entropy;
   // A model that has learned its training data by heart has a high validation loss too.
-  if (of_frequencies == 0 || loss < 0.97 * of_frequencies || o.history.last_loss < 0.9 * of_frequencies)
-    return {};
+  if (entropy == 0 || loss < 0.97 * entropy || o.history.last_loss < 0.9 * entropy) return {};
+  // Where one label is nearly all, label smoothing alone costs more than that.
+  if (o.validation.found.unknown_share < 0.5) return {};
   return fmt::format(
       "the validation loss is {:.3f}, and a model that knows only how frequent each token, or "
       "label, is has {:.3f}",
-      loss, of_frequencies);
+      loss, entropy);
 }
 
 std::string same_output(const Observations& o) {

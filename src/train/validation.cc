@@ -29,18 +29,19 @@ class LabelCounts {
       weights_[label] += batch.label_weights.empty() ? 1.0 : static_cast<double>(batch.label_weights[i]);
     }
   }
-  /// The loss of a model that was trained with label smoothing and knows only how frequent each label is.
+  /// The loss of a model that knows only how frequent each label is, and was trained with label smoothing.
   double loss_of_frequencies(double smoothing) const {
     const double all = std::accumulate(weights_.begin(), weights_.end(), 0.0);
     double sum = 0;
     for (const double weight : weights_)
-      if (weight > 0)
-        sum -= weight / all *
-               std::log((1 - smoothing) * weight / all + smoothing / static_cast<double>(weights_.size()));
+      if (weight > 0) sum -= weight / all * std::log((1 - smoothing) * weight / all + smoothing / count());
     return sum;
   }
+  /// The loss of a model that knows each label, and was trained with label smoothing.
+  double lowest_loss(double smoothing) const { return -std::log(1 - smoothing + smoothing / count()); }
 
  private:
+  double count() const { return static_cast<double>(std::max<size_t>(weights_.size(), 1)); }
   std::vector<double> weights_;
 };
 
@@ -66,7 +67,9 @@ void add_loss(const Task& task, const Transformer& model, int64_t batch_tokens, 
   validation.scores["loss"] = {loss / loss_weight};
   validation.scores["perplexity"] = {std::exp(loss / loss_weight)};
   validation.first_loss = all.front().front() / first_weight;
-  validation.loss_of_frequencies = labels.loss_of_frequencies(smoothing);
+  validation.label_entropy = labels.loss_of_frequencies(0);
+  const double lowest = labels.lowest_loss(smoothing), highest = labels.loss_of_frequencies(smoothing);
+  validation.unknown_share = highest > lowest ? (loss / loss_weight - lowest) / (highest - lowest) : 0;
 }
 
 /// Finds the head with the lowest entropy.

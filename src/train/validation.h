@@ -14,9 +14,12 @@ struct SourceUse {
 
 /// The result of a validation, with observations of the trainer for diagnoses (train/diagnosis.h).
 struct Validation : Evaluation {
-  /// The loss of a model that was trained with the run's label smoothing and knows only how frequent each label
-  /// is; without smoothing, the entropy of the labels. 0: the labels are positions in the input.
-  double loss_of_frequencies = 0;
+  /// The entropy of the distribution of labels: the loss of a model that knows only how frequent each label is.
+  /// 0: the labels are positions in the input.
+  double label_entropy = 0;
+  /// Where the loss lies between those of a model that knows each label (0) and of one that knows only how
+  /// frequent each is (1), both trained with the run's label smoothing.
+  double unknown_share = 0;
   double first_loss = 0;  ///< mean loss of a label of the first batch
   /// Measured on some samples; none: the model lacks an encoder or a decoder, or all sources are equal.
   std::optional<SourceUse> source;

@@ -101,6 +101,38 @@ TEST(Diagnoses, ALossThatRisesAgainHasARateThatIsTooHigh) {
   EXPECT_EQ(row->find(o), "the training loss has risen from 3.000 to 4.200, and stays there");
 }
 
+std::string said_of(std::string_view id, const Observations& o) {
+  return std::ranges::find(diagnosis_table(), id, &Diagnosis::id)->find(o);
+}
+
+/// Label smoothing alone costs more than the entropy of labels of which nearly all are the same.
+TEST(Diagnoses, LabelSmoothingIsNoIgnorance) {
+  Observations o;
+  o.history.last_loss = 0.2;
+  o.validation.found.label_entropy = 0.031;
+  o.validation.found.scores["loss"] = {0.0463};
+  o.validation.found.unknown_share = -0.2;
+  EXPECT_EQ(said_of("loss-of-single-tokens", o), "");
+  o.validation.found.unknown_share = 1;
+  EXPECT_NE(said_of("loss-of-single-tokens", o), "");
+}
+
+/// Nor does a loss near 0, which it makes rise, tell of overfitting.
+TEST(Diagnoses, ASolvedTaskIsNotOverfitted) {
+  Observations o;
+  o.history.best_validation = 0.069, o.history.loss_at_best_validation = 0.9, o.history.last_loss = 0.5;
+  o.validation.found.scores["loss"] = {0.075};
+  EXPECT_EQ(said_of("overfitting", o), "");
+  o.validation.found.scores["loss"] = {0.13};
+  EXPECT_NE(said_of("overfitting", o), "");
+}
+
+/// Outputs that the user's limit ends have no fault.
+TEST_F(DiagnosisTest, OutputsMayBeLimited) {
+  options_.generation.max_new_tokens = 2;
+  EXPECT_FALSE(has(said_by_run(), "outputs-loop"));
+}
+
 TEST_F(DiagnosisTest, Overfitting) {
   write_text(folder_ / "train.a", folder_ / "train.b", 30, 1);
   options_.train.label_smoothing = 0;
