@@ -7,8 +7,8 @@
 
 namespace sixfold {
 
-/// `text` for a terminal: control characters other than line feeds and tabs, which could move the cursor or change
-/// colours, are written as \x and two hexadecimal digits for each byte.
+/// `text` for a terminal: control characters other than line feeds and tabs, which could move the cursor or
+/// change colours, are written as \x and two hexadecimal digits for each byte.
 std::string without_controls(std::string_view text);
 
 /// Write one line to standard error, without controls; `warn_line` puts "warning: " before it and `error_line`

@@ -31,8 +31,8 @@ bool is_same_language(std::string_view a, std::string_view b);
 /// Whether texts of two languages can be told apart: not if they are the same, nor those of Bosnian, Croatian
 /// and Serbian.
 bool is_told_apart(std::string_view a, std::string_view b);
-/// Whether two languages can't be told apart, or are so much alike that many single sentences belong to both: Norwegian
-/// and Danish.
+/// Whether two languages can't be told apart, or are so much alike that many single sentences belong to both:
+/// Norwegian and Danish.
 bool is_like_language(std::string_view a, std::string_view b);
 
 }  // namespace sixfold

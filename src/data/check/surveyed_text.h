@@ -36,8 +36,8 @@ struct SurveyedText {
     int64_t lines = 0;
     std::vector<std::string> examples = {};
   };
-  Repeats repeated;  ///< lines that repeat a line of the training text, or an earlier one in it
-  Repeats in_other;  ///< lines of test data that are in the validation data
+  Repeats repeated;                 ///< lines that repeat a line of the training text, or an earlier one in it
+  Repeats in_other;                 ///< lines of test data that are in the validation data
   std::vector<LocatedPair> sample;  ///< evenly spread over the text
   /// The numbers of lines by length, for sources and for targets. All lengths from `longest` on share a bin.
   std::vector<int64_t> characters[2], words[2];

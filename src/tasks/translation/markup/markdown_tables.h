@@ -5,8 +5,8 @@
 
 namespace sixfold {
 
-/// A Markdown document in which md4c finds the tables that GitHub finds. md4c wants three dashes in each cell of
-/// a delimiter row, and an empty line before a table that follows a paragraph; GitHub wants neither.
+/// A Markdown document in which md4c finds the tables that GitHub finds. md4c wants three dashes in each cell
+/// of a delimiter row, and an empty line before a table that follows a paragraph; GitHub wants neither.
 class MarkdownWithTables {
  public:
   explicit MarkdownWithTables(std::string_view markdown);
