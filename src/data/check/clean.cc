@@ -26,7 +26,8 @@ namespace {
 constexpr std::string_view invalid_utf8 = "invalid-utf8", empty_lines = "empty-lines",
                            duplicates = "duplicates", mojibake = "mojibake", normal_forms = "normal-forms",
                            white_space = "white-space", truncated = "truncated",
-                           targets_shuffled = "targets-shuffled", languages_mixed = "languages-mixed";
+                           repeated_sides = "repeated-sides", targets_shuffled = "targets-shuffled",
+                           languages_mixed = "languages-mixed";
 
 bool applies(const CleanOptions& options, std::string_view rule) {
   return std::ranges::find(options.keep, rule) == options.keep.end();
@@ -136,6 +137,7 @@ class PairFilter {
       : statistics_(text.statistics) {
     for (const PairFault& fault : pair_faults())
       if (applies(options, fault.id)) faults_.push_back(&fault);
+    if (applies(options, repeated_sides)) repeated_ = find_repeated_sides(text.survey);
     if (applies(options, truncated)) cuts_ = find_cut_lengths(text.survey);
     if (!applies(options, targets_shuffled)) return;
     std::vector<LinePair> sample;
@@ -154,6 +156,8 @@ class PairFilter {
   std::string_view rule_of(const LinePair& pair) const {
     for (const PairFault* fault : faults_)
       if (fault->applies(pair, statistics_)) return fault->id;
+    for (const RepeatedSide& side : repeated_)
+      if (side.is_in(pair)) return repeated_sides;
     for (const CutLength& cut : cuts_)
       if (cut.is_cut(pair)) return truncated;
     return shuffled_ && shuffled_->is_shuffled(pair) ? targets_shuffled : std::string_view();
@@ -162,6 +166,7 @@ class PairFilter {
  private:
   const PairStatistics& statistics_;
   std::vector<const PairFault*> faults_;
+  std::vector<RepeatedSide> repeated_;
   std::vector<CutLength> cuts_;
   std::optional<ShuffledTargets> shuffled_;
 };
@@ -187,7 +192,7 @@ void require_known(const std::vector<CorpusFiles>& files, const CleanOptions& op
 std::vector<std::string_view> clean_rules() {
   std::vector<std::string_view> rules{invalid_utf8, empty_lines, duplicates};
   for (const PairFault& fault : pair_faults()) rules.push_back(fault.id);
-  rules.insert(rules.end(), {truncated, targets_shuffled});
+  rules.insert(rules.end(), {repeated_sides, truncated, targets_shuffled});
   return rules;
 }
 

@@ -113,19 +113,19 @@ std::string comparison_form(std::string_view text) {
   return lower;
 }
 
-std::string letters_and_digits(std::string_view text) {
-  const std::string form = comparison_form(text);
-  std::string result = letters_of(form, true);
-  return result.empty() ? form : result;
+std::string without_spaces(std::string_view text) {
+  std::string result = comparison_form(text);
+  std::erase(result, ' ');
+  return result;
 }
 
-std::string letters_of(std::string_view text, bool with_digits) {
+std::string letters_of(std::string_view text) {
   std::string letters;
   for (size_t i = 0; i < text.size();) {
     const size_t begin = i;
     UChar32 c = -1;
     U8_NEXT(text.data(), i, text.size(), c);
-    if (c >= 0 && (u_isalpha(c) || (with_digits && u_isdigit(c)) || u_charType(c) == U_NON_SPACING_MARK))
+    if (c >= 0 && (u_isalpha(c) || (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0))
       letters += text.substr(begin, i - begin);
   }
   return letters;

@@ -58,9 +58,9 @@ std::span<const PairFault> pair_faults();
 /// are compared.
 std::string as_words(std::string_view text);
 std::string comparison_form(std::string_view text);
-/// Only the letters of a text and their combining marks, and its digits if asked for.
-std::string letters_of(std::string_view text, bool with_digits = false);
-/// The letters and digits of a text in lower case, or all of it in lower case if it has none.
-std::string letters_and_digits(std::string_view text);
+/// Only the letters of a text and their combining marks.
+std::string letters_of(std::string_view text);
+/// `comparison_form` without white space, which separates the punctuation of tokenized text.
+std::string without_spaces(std::string_view text);
 
 }  // namespace sixfold

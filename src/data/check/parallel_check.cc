@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <span>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -62,27 +61,27 @@ bool find_shuffled(const SurveyedText& text, size_t learned, const std::vector<d
   const size_t parts = std::min(margins.size() / lines_of_part, max_parts);
   if (parts == 0) return false;
   const auto begin_of = [&](size_t part) { return part * margins.size() / parts; };
-  const auto share_between = [&](size_t begin, size_t end) {
-    const std::span<const double> some = std::span(margins).subspan(begin, end - begin);
+  const auto margins_of = [&](size_t part) {
+    return std::span(margins).subspan(begin_of(part), begin_of(part + 1) - begin_of(part));
+  };
+  const auto share_that_fits = [](std::span<const double> some) {
     return share_of(std::ranges::count_if(some, [](double margin) { return margin > 0; }), std::ssize(some));
   };
   std::vector<size_t> shuffled;
   for (size_t part = 0; part < parts; ++part)
-    if (share_between(begin_of(part), begin_of(part + 1)) < min_share) shuffled.push_back(part);
-  const double share = share_between(0, margins.size());
+    if (share_that_fits(margins_of(part)) < min_share) shuffled.push_back(part);
+  const double share = share_that_fits(margins);
   const bool some_of_all = learned >= min_learned && margins.size() >= min_pairs && share < min_share_of_all;
   if (shuffled.empty() && !some_of_all) return true;
-  // Whether the rest of the text has such targets too, if there is a rest.
-  int64_t of_rest = 0, fitting = 0;
-  for (size_t part = 0; part < parts; ++part) {
-    if (std::ranges::count(shuffled, part) > 0) continue;
-    const size_t begin = begin_of(part), end = begin_of(part + 1);
-    of_rest += static_cast<int64_t>(end - begin);
-    fitting +=
-        std::count_if(margins.begin() + static_cast<std::ptrdiff_t>(begin),
-                      margins.begin() + static_cast<std::ptrdiff_t>(end), [](double m) { return m > 0; });
-  }
-  const bool throughout = of_rest > 0 && share_of(fitting, of_rest) < min_share_of_all;
+  // The parts that were found may be one range, as after a line that was lost, or lie here and there in a text
+  // whose other parts have such targets too.
+  std::vector<double> others;
+  for (size_t part = 0; part < parts; ++part)
+    if (std::ranges::count(shuffled, part) == 0) others.push_back(share_that_fits(margins_of(part)));
+  std::ranges::sort(others);
+  const bool is_range = shuffled.size() > 1 && shuffled.back() - shuffled.front() <= shuffled.size();
+  const bool throughout = shuffled.empty() || (!is_range && learned >= min_learned && others.size() >= 3 &&
+                                               others[others.size() / 2] < min_share_of_all);
   const size_t first = throughout ? 0 : begin_of(shuffled[0]);
   std::vector<std::string> examples;
   for (size_t i = first; i < pairs.size() && examples.size() < max_examples; ++i)
@@ -113,13 +112,14 @@ struct LearningSample {
   std::vector<const LocatedPair*> pairs;
   int64_t target_words = 0;  ///< distinct words of the targets
 
-  /// The pairs of one fold, or those of all others.
-  std::vector<const LocatedPair*> held_out(size_t fold) const { return pairs_of(fold, true); }
-  std::vector<const LocatedPair*> learned(size_t fold) const { return pairs_of(fold, false); }
-  std::vector<const LocatedPair*> pairs_of(size_t fold, bool inside) const {
-    std::vector<const LocatedPair*> result;
+  /// The pairs that are learned from, and those of a fold, which are held out.
+  struct Split {
+    std::vector<const LocatedPair*> learned, held_out;
+  };
+  Split split(size_t fold) const {
+    Split result;
     for (const LocatedPair* pair : pairs)
-      if ((fold_of(pair->lines) == fold) == inside) result.push_back(pair);
+      (fold_of(pair->lines) == fold ? result.held_out : result.learned).push_back(pair);
     return result;
   }
 };
@@ -167,11 +167,10 @@ bool find_shuffled_in_training(const SurveyedText& text, const LearningSample& s
   constexpr size_t max_small = 2'000;
   std::vector<std::pair<const LocatedPair*, double>> tested;
   for (size_t fold = 0; fold < (sample.pairs.size() <= max_small ? folds : 1); ++fold) {
-    const std::vector<const LocatedPair*> held_out = sample.held_out(fold);
+    const auto [learned, held_out] = sample.split(fold);
     const std::vector<LinePair> lines = lines_of(held_out);
     const std::vector<double> margins =
-        fold == 0 ? of_first_fold.margins(lines)
-                  : WordTranslations(lines_of(sample.learned(fold)), stop).margins(lines);
+        fold == 0 ? of_first_fold.margins(lines) : WordTranslations(lines_of(learned), stop).margins(lines);
     for (size_t i = 0; i < held_out.size(); ++i) tested.emplace_back(held_out[i], margins[i]);
   }
   std::ranges::sort(tested);  // in the order of the text
@@ -189,7 +188,7 @@ void find_shuffled(const Texts& texts, const std::atomic<int>* stop, std::vector
   for (size_t t = 0; t < texts.size() && texts[t].is_training; ++t) {
     const LearningSample sample = pairs_to_learn(texts[t].text);
     if (std::ssize(sample.pairs) < min_checked_lines || sample.target_words < min_words) continue;
-    const std::vector<LinePair> learned = lines_of(sample.learned(0));
+    const std::vector<LinePair> learned = lines_of(sample.split(0).learned);
     const WordTranslations translations(learned, stop);
     // What was learned from targets that may belong to other sources tells nothing about other texts.
     if (!find_shuffled_in_training(texts[t].text, sample, translations, stop, findings)) continue;
@@ -203,43 +202,6 @@ void find_shuffled(const Texts& texts, const std::atomic<int>* stop, std::vector
       for (size_t i = 0; i < text.sample.size() && i < max_tested; ++i) tested.push_back(&text.sample[i]);
       find_shuffled(text, learned.size(), translations.margins(lines_of(tested)), tested, findings);
     }
-  }
-}
-
-/// Finds a sentence that is the target of many different sources, or the source of many targets: a placeholder,
-/// or lines that were lost.
-void find_repeated_sides(const SurveyedText& text, std::vector<Finding>& findings) {
-  constexpr double tolerated = 0.01;
-  constexpr int64_t shortest = 20, min_lines = 20;  // characters; short answers go with many sources
-  for (const bool target : {true, false}) {
-    struct Others {
-      std::unordered_set<std::string> all;
-      std::vector<const LocatedPair*> pairs;
-    };
-    std::unordered_map<std::string, Others> sides;
-    for (const LocatedPair& pair : text.sample) {
-      const auto& [source_line, target_line] = pair.lines;
-      std::string side = comparison_form(target ? target_line : source_line);
-      if (count_characters(side) < shortest) continue;
-      Others& others = sides[std::move(side)];
-      if (others.all.insert(comparison_form(target ? source_line : target_line)).second)
-        others.pairs.push_back(&pair);
-    }
-    const auto most = std::ranges::max_element(
-        sides, {}, [](const auto& one) { return std::pair(one.second.pairs.size(), one.first); });
-    if (most == sides.end()) continue;
-    const std::vector<const LocatedPair*>& pairs = most->second.pairs;
-    const double share = share_of(std::ssize(pairs), std::ssize(text.sample));
-    if (std::ssize(pairs) < min_lines || share <= tolerated) continue;
-    std::vector<std::string> examples;
-    for (size_t i = 0; i < max_examples; ++i) examples.push_back(pairs[i]->example());
-    findings.push_back(
-        {"repeated-sides", share > 0.5 ? Severity::error : Severity::warning,
-         fmt::format("{}: {} have the same {}, beside different {}. The model learns to write it, or to ignore "
-                     "its source. Remove these pairs",
-                     text.key, text.share(std::ssize(pairs), std::ssize(text.sample)),
-                     target ? "target" : "source", target ? "sources" : "targets"),
-         std::move(examples)});
   }
 }
 
@@ -343,7 +305,7 @@ std::vector<Finding> check_parallel(const ParallelCheck& check) {
       find_duplicates(text, "'data.repeats: drop' leaves them out", findings);
     if (!one.is_training) find_overlap(text, findings);
     if (!text.is_swapped) find_faults(text, one.statistics, FaultScope::pair, findings);
-    find_repeated_sides(text, findings);
+    find_repeated(text, findings);
     find_empty(text, findings);
     find_cut(text, findings);
     if (std::ssize(text.sample) < min_checked_lines / 2) continue;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -91,18 +93,18 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
       // data.repeats leaves out what is written alike. What training has is known in any case, and however its
       // punctuation is separated.
       constexpr uint64_t of_written = 0x9E3779B97F4A7C15;
-      const uint64_t letters = hash(letters_and_digits);
+      const uint64_t joined = hash(without_spaces);
       const auto count = [&](SurveyedText::Repeats& repeats, bool is_known) {
         if (is_known && ++repeats.lines <= static_cast<int64_t>(max_examples))
           repeats.examples.push_back(LocatedPair{pair, place()}.example());
       };
       if (is_training) {
         count(text.repeated, !training_.insert(hash(as_words) ^ of_written).second);
-        training_.insert(letters);
+        training_.insert(joined);
       } else {
-        count(text.repeated, training_.contains(letters));
-        count(text.in_other, other_.contains(letters));
-        read_now.push_back(letters);
+        count(text.repeated, training_.contains(joined));
+        count(text.in_other, other_.contains(joined));
+        read_now.push_back(joined);
       }
     }
     for (const bool target : {false, true}) {
@@ -291,6 +293,61 @@ void find_cut(const SurveyedText& text, std::vector<Finding>& findings) {
                      "that limit, or leave these lines out",
                      text.key, text.share(cut.lines, text.lines), cut.of_target ? "target" : "source",
                      cut.length, cut.in_words ? "words" : "characters"),
+         std::move(examples)});
+  }
+}
+
+bool RepeatedSide::is_in(const LinePair& pair) const {
+  return comparison_form(of_target ? pair.second : pair.first) == form;
+}
+
+std::vector<RepeatedSide> find_repeated_sides(const SurveyedText& text) {
+  constexpr double tolerated = 0.01;
+  constexpr int64_t shortest = 20, min_pairs = 20;
+  std::vector<RepeatedSide> found;
+  for (const bool of_target : {true, false}) {
+    struct Others {
+      std::unordered_set<std::string> all;
+      std::vector<const LocatedPair*> pairs;
+    };
+    std::unordered_map<std::string, Others> sides;
+    for (const LocatedPair& pair : text.sample) {
+      const auto& [source, target] = pair.lines;
+      std::string side = comparison_form(of_target ? target : source);
+      if (count_characters(side) < shortest) continue;
+      Others& others = sides[std::move(side)];
+      if (others.all.insert(comparison_form(of_target ? source : target)).second) others.pairs.push_back(&pair);
+    }
+    for (auto& [form, others] : sides)
+      if (const int64_t count = std::ssize(others.pairs);
+          count >= min_pairs && share_of(count, std::ssize(text.sample)) > tolerated)
+        found.push_back({of_target, form, std::move(others.pairs)});
+  }
+  std::ranges::sort(found, [](const RepeatedSide& a, const RepeatedSide& b) {
+    return std::tuple(b.pairs.size(), b.of_target, b.form) < std::tuple(a.pairs.size(), a.of_target, a.form);
+  });
+  return found;
+}
+
+void find_repeated(const SurveyedText& text, std::vector<Finding>& findings) {
+  const std::vector<RepeatedSide> all = find_repeated_sides(text);
+  for (const bool of_target : {true, false}) {
+    int64_t count = 0;
+    std::vector<std::string> examples;
+    for (const RepeatedSide& side : all) {
+      if (side.of_target != of_target) continue;
+      count += std::ssize(side.pairs);
+      for (const LocatedPair* pair : side.pairs)
+        if (examples.size() < max_examples) examples.push_back(pair->example());
+    }
+    if (count == 0) continue;
+    const auto sampled = std::ssize(text.sample);
+    findings.push_back(
+        {"repeated-sides", 2 * count > sampled ? Severity::error : Severity::warning,
+         fmt::format("{}: {} have a {} that stands beside many different {}. The model learns to write it, or "
+                     "to ignore its source. Remove these pairs",
+                     text.key, text.share(count, sampled), of_target ? "target" : "source",
+                     of_target ? "sources" : "targets"),
          std::move(examples)});
   }
 }

@@ -107,6 +107,19 @@ struct CutLength {
 /// greatest length.
 std::vector<CutLength> find_cut_lengths(const SurveyedText& text);
 
+/// A sentence that is the target of many different sources, or the source of many targets: a placeholder, or
+/// lines that were lost.
+struct RepeatedSide {
+  bool of_target = false;
+  std::string form;                       ///< `comparison_form`
+  std::vector<const LocatedPair*> pairs;  ///< those of the sample, with different other sides
+
+  bool is_in(const LinePair& pair) const;
+};
+/// The repeated sides of a text, most frequent first. They have at least 20 characters, since short answers go
+/// with many sources, and more than 1% of the sample, at least 20 pairs. They point to the text.
+std::vector<RepeatedSide> find_repeated_sides(const SurveyedText& text);
+
 /// The checks of any kind of text. Each appends to the findings. Finds lines of the training text that repeat
 /// an earlier one.
 void find_duplicates(const SurveyedText& train, std::string_view remedy, std::vector<Finding>& findings);
@@ -120,6 +133,8 @@ void find_faults(const SurveyedText& text, const PairStatistics& statistics, Fau
                  std::vector<Finding>& findings);
 /// Finds empty lines.
 void find_empty(const SurveyedText& text, std::vector<Finding>& findings);
+/// Finds repeated sides.
+void find_repeated(const SurveyedText& text, std::vector<Finding>& findings);
 /// Finds lines that were cut at a fixed length.
 void find_cut(const SurveyedText& text, std::vector<Finding>& findings);
 

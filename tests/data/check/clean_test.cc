@@ -317,6 +317,15 @@ TEST_F(Clean, ATextThatIsShuffledAsAWholeIsNotDropped) {
   EXPECT_EQ(std::ranges::count(rules, "targets-shuffled"), 0);
 }
 
+TEST_F(Clean, APlaceholderBesideManySourcesIsDropped) {
+  Pairs pairs = demo_pairs(2600);
+  for (size_t i = 0; i < pairs.size(); i += 20) pairs[i].second = "This translation is not there yet.";
+  const std::vector<std::string> rules =
+      rules_of({put(pairs)},
+               {.keep = {"targets-shuffled", "white-space", "languages-mixed", "length-ratio", "duplicates"}});
+  for (size_t i = 0; i < pairs.size(); ++i) EXPECT_EQ(rules[i] == "repeated-sides", i % 20 == 0) << rules[i];
+}
+
 TEST_F(Clean, LinesThatWereCutAreDropped) {
   Pairs pairs = demo_pairs(2600);
   for (LinePair& pair : pairs) pair.second.resize(bytes_of(pair.second, 30));

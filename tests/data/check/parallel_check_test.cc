@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "data/check/checks.h"
 #include "data/check/made_faults.h"
+#include "data/check/pair_faults.h"
 #include "data/lines.h"
 #include "error_message.h"
 #include "program/demo/corpus.h"
@@ -285,11 +286,27 @@ TEST_P(ParallelCheckTest, FindsTargetsThatAreShuffledHereAndThere) {
 TEST_P(ParallelCheckTest, DoesNotBlameTheOtherText) {
   for (const size_t count : {200u, 300u, 1000u, 2500u}) {
     RunTexts worse = some_of(0, count);
-    std::ranges::rotate(worse.target, worse.target.begin() + 1);
+    std::rotate(worse.target.begin(), worse.target.begin() + 1, worse.target.end());
     std::string all;
     for (const Finding& one : findings_of(worse)) all += one.id == "targets-shuffled" ? one.text + "\n" : "";
     EXPECT_NE(all.find("data.train: the targets do not belong"), std::string::npos) << count << ": " << all;
     EXPECT_EQ(all.find("data.valid"), std::string::npos) << count << ": " << all;
+  }
+}
+
+/// A line that was lost early leaves a short rest, which is as it should be.
+TEST_P(ParallelCheckTest, NamesThePlaceOfALostLine) {
+  for (const size_t line : {700u, 1300u, 2000u}) {
+    RunTexts worse = some_of(0, 2500);
+    worse.target.erase(worse.target.begin() + static_cast<std::ptrdiff_t>(line));
+    worse.source.pop_back();
+    const std::vector<Finding> findings = findings_of(worse);
+    const auto found = std::ranges::find(findings, "targets-shuffled", &Finding::id);
+    ASSERT_NE(found, findings.end()) << line;
+    EXPECT_NE(found->text.find(" parts of the text"), std::string::npos) << found->text;
+    const size_t place = found->text.find("." + std::string(GetParam().languages[0]) + ":");
+    ASSERT_NE(place, std::string::npos) << found->text;
+    EXPECT_NEAR(std::stod(found->text.substr(place + 4)), static_cast<double>(line), 250) << found->text;
   }
 }
 
@@ -308,12 +325,16 @@ TEST_P(ParallelCheckTest, NamesNoPlaceOfWhatIsEverywhere) {
 }
 
 /// Tokenized text has spaces before its points.
-TEST_P(ParallelCheckTest, ComparesLettersAndDigits) {
+TEST_P(ParallelCheckTest, ComparesWithoutWhiteSpace) {
   RunTexts t = some_of(0, 1000);
   t.valid_source.assign(t.source.begin(), t.source.begin() + 200);
   t.valid_target.assign(t.target.begin(), t.target.begin() + 200);
   for (Lines* lines : {&t.valid_source, &t.valid_target})
-    for (std::string& line : *lines) line += " !";
+    for (std::string& line : *lines) {
+      size_t last = line.size() - 1;
+      while (last > 0 && (static_cast<unsigned char>(line[last]) & 0xC0) == 0x80) --last;
+      line.insert(last, " ");
+    }
   const std::vector<Finding> findings = findings_of(t);
   EXPECT_NE(std::ranges::find(findings, "overlap", &Finding::id), findings.end());
 }
@@ -457,6 +478,26 @@ TEST(ParallelCheck, NamesAndUnitsAreNoOtherScript) {
     return LinePair{"Windows Server " + n + " needs 5 kΩ and 3 μm", "Windows Server " + n + "は新しい"};
   });
   EXPECT_FALSE(has(findings, "scripts")) << to_text(findings);
+}
+
+/// Vowel signs of Hindi are marks, and signs of arithmetic tell pairs apart.
+TEST(ParallelCheck, DoesNotTakeNewLinesForOldOnes) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::string& boy, char sign) {
+    std::string source, target;
+    for (int i = 0; i < 200; ++i) {
+      const std::string n = std::to_string(i);
+      source += i % 2 ? boy + " " + n + "\n" : n + " " + sign + " 12\n";
+      target += i % 2 ? "someone goes to school " + n + "\n" : "compute " + n + " " + sign + " 12 now\n";
+    }
+    write_file_atomically(folder / (name + ".hi"), source);
+    write_file_atomically(folder / (name + ".en"), target);
+    return CorpusFiles{folder / (name + ".hi"), folder / (name + ".en"), ""};
+  };
+  const CorpusFiles train = write("train", "लड़का स्कूल जाता है", '+'),
+                    valid = write("valid", "लड़की स्कूल जाती है", '*');
+  EXPECT_FALSE(has(check_parallel({.train = {train}, .valid = {valid}}), "overlap"));
+  EXPECT_NE(letters_of("लड़का"), letters_of("लड़की"));
 }
 
 TEST(ParallelCheck, NeedsLinesThatCanBeUsed) {
