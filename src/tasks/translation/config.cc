@@ -64,7 +64,6 @@ std::span<const SizeChoice> TranslationOptions::sizes() {
       {0, small_text, {narrow, one_layer, pre_norm, few_tokens, batch, rate, "model.dropout=0.2"}},
       {0, large_text, {narrow, one_layer, pre_norm, tokens, batch, rate, "model.dropout=0"}},
       {12, small_text, {narrow, one_layer, pre_norm, few_tokens, batch, rate, "model.dropout=0.3"}},
-      {12, large_text, {narrow, one_layer, pre_norm, tokens, batch, rate, "model.dropout=0.1"}},
       {40, large_text, {narrow, two_layers, pre_norm, tokens, batch, rate, "model.dropout=0.1"}},
       {150,
        large_text,
