@@ -29,21 +29,31 @@ TextMarks marks_of(const PoMessage& message) {
   return message.has_percent_signs ? TextMarks::messages_with_percent_signs : TextMarks::messages;
 }
 
-/// Calls `use` with each message that needs translations, and the number of each of its forms.
-template <class Use>
-void for_each_missing(const std::vector<PoMessage>& messages, const Use& use) {
-  for (const PoMessage& message : messages) {
-    if (message.is_header() || message.is_translated()) continue;
-    for (size_t i = 0; i < message.translations.size(); ++i) use(message, i);
-  }
+/// The messages that need a translation.
+std::vector<PoMessage> missing_messages(std::vector<PoMessage> messages) {
+  std::erase_if(messages, [](const PoMessage& one) { return one.is_header() || one.is_translated(); });
+  return messages;
 }
 
-/// Whether a translation has the placeholders of its source. By the flag of a format, programs read each sign
+/// Translates all forms of a message.
+std::vector<std::string> translate_forms(const PoMessage& message, const TextTranslator& translate) {
+  std::vector<std::string> forms;
+  for (size_t i = 0; i < message.translations.size(); ++i)
+    forms.push_back(translate_message(source_of(message, i), marks_of(message), translate));
+  return forms;
+}
+
+/// Whether all forms have the placeholders of their sources. By the flag of a format, programs read each sign
 /// of it as one, so that any other would be an error there.
-bool keeps_format(const PoMessage& message, const std::string& text, const std::string& translation) {
+bool keep_format(const PoMessage& message, const std::vector<std::string>& forms) {
   if (message.format_signs.empty()) return true;
-  const auto before = placeholders_of(text, marks_of(message), message.format_signs);
-  return before && before == placeholders_of(translation, marks_of(message), message.format_signs);
+  const auto placeholders = [&](const std::string& text) {
+    return placeholders_of(text, marks_of(message), message.format_signs);
+  };
+  for (size_t i = 0; i < forms.size(); ++i)
+    if (const auto before = placeholders(source_of(message, i)); !before || before != placeholders(forms[i]))
+      return false;
+  return true;
 }
 
 }  // namespace
@@ -51,7 +61,7 @@ bool keeps_format(const PoMessage& message, const std::string& text, const std::
 std::string translate_po(std::string_view po, const TextTranslator& translate, const std::string& name) {
   const MarkupSource source{po, name};
   require_text(source);
-  const std::vector<PoMessage> messages = read_po(source);
+  const std::vector<PoMessage> messages = missing_messages(read_po(source));
   std::vector<std::string> texts;
   TextTranslator collect = [&](const std::vector<std::string>& batch) {
     texts.insert(texts.end(), batch.begin(), batch.end());
@@ -60,24 +70,23 @@ std::string translate_po(std::string_view po, const TextTranslator& translate, c
     return unchanged;
   };
   collect.placeholder = translate.placeholder;
-  for_each_missing(messages, [&](const PoMessage& message, size_t form) {
-    translate_message(source_of(message, form), marks_of(message), collect);
-  });
+  for (const PoMessage& message : messages) translate_forms(message, collect);
   const TextTranslator translate_once = translator_of_once(translate, name);
   translate_once(texts);  // all of them in one call
   const size_t feed = po.find('\n');
   const std::string line_end = feed != po.npos && feed > 0 && po[feed - 1] == '\r' ? "\r\n" : "\n";
   std::string output;
   size_t written = 0;
-  for_each_missing(messages, [&](const PoMessage& message, size_t form) {
-    const std::string& text = source_of(message, form);
-    const std::string translation = translate_message(text, marks_of(message), translate_once);
-    if (!keeps_format(message, text, translation)) return;  // stays untranslated
-    const PoString& missing = message.translations[form];
-    output += po.substr(written, missing.begin - written);
-    output += po_literals(translation, line_end);
-    written = missing.end;
-  });
+  for (const PoMessage& message : messages) {
+    const std::vector<std::string> forms = translate_forms(message, translate_once);
+    if (!keep_format(message, forms)) continue;  // stays untranslated
+    for (size_t i = 0; i < forms.size(); ++i) {
+      const PoString& missing = message.translations[i];
+      output += po.substr(written, missing.begin - written);
+      output += po_literals(forms[i], line_end);
+      written = missing.end;
+    }
+  }
   return output += po.substr(written);
 }
 

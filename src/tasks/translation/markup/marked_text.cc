@@ -115,17 +115,17 @@ size_t name_in_percent_signs_at(std::string_view text) {
 
 bool is_letter_at(std::string_view text, size_t i) { return i < text.size() && is_ascii_letter(text[i]); }
 
-/// The length of "%1" or "%L1", as Qt has them; not of a number of another length, nor of a conversion of other
-/// languages, such as "%1$tY" and "%0:s".
+/// The length of "%1" or "%L1", as Qt has them, or of "%1$tY" and "%0:s" of other languages; not of a number of
+/// another length.
 size_t numbered_argument_at(std::string_view text) {
   const size_t begin = text.starts_with("%L") ? 2 : 1, end = begin + length_of_name(text.substr(begin));
   const std::string_view number = text.substr(begin, end - begin);
-  const bool is_conversion =
-      end < text.size() && (text[end] == '$' || text[end] == ':') && is_letter_at(text, end + 1);
-  return (number.size() == 1 || number.size() == 2) && std::ranges::all_of(number, is_ascii_digit) &&
-                 !is_conversion
-             ? end
-             : 0;
+  if (number.empty() || number.size() > 2 || !std::ranges::all_of(number, is_ascii_digit)) return 0;
+  size_t letters = end + 1;
+  while (is_letter_at(text, letters)) ++letters;
+  const bool is_date = text.substr(end).starts_with("$") && letters > end + 1,
+             is_pascal = text.substr(end).starts_with(":") && letters == end + 2;
+  return is_date ? std::min(letters, end + 3) : is_pascal ? letters : end;
 }
 
 /// A mark in a text.

@@ -10,6 +10,22 @@ namespace {
 
 bool is_octal(char c) { return '0' <= c && c <= '7'; }
 
+/// What stands for values in the messages of a language, by the end of the name of its format.
+struct MessageFormat {
+  std::string_view name;
+  bool has_percent_signs;  ///< '%' may begin a placeholder
+  std::string_view signs;  ///< those that are always part of a placeholder, or an error
+};
+
+const MessageFormat& format_of(std::string_view flag) {
+  static constexpr MessageFormat formats[] = {
+      {"brace-format", false, "{}"},  {"csharp-format", false, "{}"}, {"java-format", false, "{}"},
+      {"c++-format", false, "{}"},    {"sh-format", false, "$"},      {"qt-format", true, ""},
+      {"qt-plural-format", true, ""}, {"kde-format", true, ""},       {"kde-kuit-format", true, ""},
+      {"boost-format", true, ""},     {"-format", true, "%"}};  // those of printf, as most are
+  return *std::ranges::find_if(formats, [&](const MessageFormat& one) { return flag.ends_with(one.name); });
+}
+
 class PoReader {
  public:
   explicit PoReader(const MarkupSource& source) : source_(source) {}
@@ -62,26 +78,16 @@ class PoReader {
     const bool translation = keyword == "msgstr" || (keyword.starts_with("msgstr[") && keyword.ends_with("]"));
     if (keyword == "msgctxt" || (keyword == "msgid" && field_ != Field::context)) {
       require_complete(at);
-      const auto is_format = [](const std::string& flag) {
-        constexpr std::string_view without_percent_signs[] = {"brace-format", "csharp-format", "java-format",
-                                                              "c++-format", "sh-format"};
-        return flag.ends_with("-format") &&
-               std::ranges::none_of(without_percent_signs, [&](auto name) { return flag.ends_with(name); });
-      };
-      const auto is_no_format = [&](const std::string& flag) {
-        return is_format(flag) && flag.starts_with("no-");
-      };
-      const auto is_brace_format = [](const std::string& flag) { return flag.ends_with("brace-format"); };
       PoMessage& message = messages_.emplace_back();
-      const auto formats = std::ranges::count_if(flags_, is_format),
-                 no_formats = std::ranges::count_if(flags_, is_no_format);
-      message.has_percent_signs = no_formats > 0 && formats == no_formats;
-      if (formats > no_formats)
-        message.format_signs = "%";
-      else if (std::ranges::any_of(flags_, [&](const std::string& flag) {
-                 return is_brace_format(flag) && !flag.starts_with("no-");
-               }))
-        message.format_signs = "{}";
+      bool refuses_percent_signs = false, has_percent_signs = false;
+      for (const std::string& flag : flags_) {
+        if (!flag.ends_with("-format")) continue;
+        const MessageFormat& format = format_of(flag);
+        const bool is_no_format = flag.starts_with("no-");
+        (is_no_format ? refuses_percent_signs : has_percent_signs) |= format.has_percent_signs;
+        if (!is_no_format && message.format_signs.empty()) message.format_signs = format.signs;
+      }
+      message.has_percent_signs = refuses_percent_signs && !has_percent_signs;
       flags_.clear();
       has_message_ = true;
     }

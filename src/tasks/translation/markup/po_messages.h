@@ -22,7 +22,7 @@ struct PoMessage {
   std::string plural;  ///< empty: there is no plural
   std::vector<PoString> translations;
   bool has_percent_signs = false;  ///< a flag such as no-c-format says that '%' is no placeholder
-  std::string_view format_signs;   ///< the signs of placeholders, by a flag such as c-format: "%" or "{}"
+  std::string_view format_signs;   ///< the signs of placeholders, by a flag such as c-format: "%", "{}" or "$"
 
   bool is_header() const { return id.text.empty() && !has_context; }
   bool is_translated() const;

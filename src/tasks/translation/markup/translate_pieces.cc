@@ -134,7 +134,7 @@ class SegmentWriter {
       if (std::exchange(needs_space_, false) && !part.starts_with(' ')) output_ += ' ';
       return void(output_ += escape_markup(part));
     }
-    if (std::exchange(must_separate_word_, false) && begins_within_word(part)) output_ += ' ';
+    if (std::exchange(must_separate_word_, false) && !needs_space_ && begins_within_word(part)) output_ += ' ';
     bool within = false;  // whether the text has begun
     for (const char c : escaped(part)) {
       if (std::exchange(skips_space_, false) && c == ' ') continue;

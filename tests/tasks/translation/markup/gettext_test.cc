@@ -99,20 +99,29 @@ TEST(Po, AFlagSaysThatPlaceholdersMustBeTheSame) {
                                    {"lua-format", "a %q b"},
                                    {"elisp-format", "a %S b"},
                                    {"perl-format", "a %vd %s b"},
-                                   {"java-printf-format", "a %1$tY %s b"},
-                                   {"c-format", "a % d b"},
-                                   {"object-pascal-format", "a %0:s %.2f b"}})
+                                   {"csharp-format", "a {0:d MMMM yyyy} b {1}"},
+                                   {"c-format", "a % d b"}})
     EXPECT_EQ(upper_case_po(message(flag, text, "")), message(flag, text, "")) << "not known";
   const TextTranslator adds_signs = [](const auto& texts) {
     return std::vector<TranslatedText>(texts.size(), {.text = "100%/x {/}"});
   };
-  for (const char* flag : {"c-format", "python-brace-format", "fuzzy, qt-format"})
+  for (const char* flag : {"c-format", "python-brace-format", "fuzzy, csharp-format"})
     EXPECT_EQ(translate_po(message(flag, "a b", ""), adds_signs), message(flag, "a b", ""));
   EXPECT_EQ(translate_po(message("fuzzy", "a b", ""), adds_signs), message("fuzzy", "a b", "100%/x {/}"));
   for (const auto& [flag, text, expected] : {std::tuple("c-format", "a (%s) b %d%%", "A (%s) B %d%%"),
                                              {"python-brace-format", "a {b} 5%", "A {b} 5%"},
-                                             {"kde-format", "a %1 b %2", "A %1 B %2"}})
+                                             {"kde-format", "a 50% b %1: c", "A 50% B %1: C"},
+                                             {"java-printf-format", "a %1$tY %s b", "A %1$tY %s B"},
+                                             {"object-pascal-format", "a %0:s %.2f b", "A %0:s %.2f B"}})
     EXPECT_EQ(upper_case_po(message(flag, text, "")), message(flag, text, expected));
+}
+
+/// A message without one of its forms would be shown empty.
+TEST(Po, AllFormsOfAMessageAreWrittenOrNone) {
+  const std::string po =
+      "#, c-format\nmsgid \"one man\"\nmsgid_plural \"%d men, 100 %y of them\"\nmsgstr[0] \"\"\nmsgstr[1] "
+      "\"\"\n";
+  EXPECT_EQ(upper_case_po(po), po);
 }
 
 TEST(Po, SpaceStaysBetweenAPlaceholderAndATag) {

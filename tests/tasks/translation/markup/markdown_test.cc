@@ -60,6 +60,33 @@ TEST(Markdown, TablesMayFollowTextAndHaveShortDelimiters) {
             (Texts{"a | b", "| c | d | | - |"}));
 }
 
+/// A table ends where another block begins; what is no table to GitHub is none here.
+TEST(Markdown, TablesEndWhereBlocksBegin) {
+  for (const std::string delimiters : {"|-|-|", "|---|---|"}) {
+    const std::string table = "| a | b |\n" + delimiters + "\n| c | d |\n";
+    const Texts cells{"a", "b", "c", "d"};
+    const auto with = [&](const Texts& more) {
+      Texts all = cells;
+      all.insert(all.end(), more.begin(), more.end());
+      return all;
+    };
+    EXPECT_EQ(markdown_texts(table + "```\ncode\n```\n"), cells);
+    EXPECT_EQ(markdown_texts(table + "# Head\n"), with({"Head"}));
+    EXPECT_EQ(markdown_texts(table + "<div>\nraw\n</div>\n"), cells);
+    EXPECT_EQ(markdown_texts(table + "    code here\n"), cells);
+    EXPECT_EQ(markdown_texts(table + "- one\n- two\n"), with({"one", "two"}));
+    EXPECT_EQ(markdown_texts(table + "***\n"), cells);
+    EXPECT_EQ(markdown_texts(table + "> e\n> | f | g |\n> |-|-|\n"), with({"e", "f", "g"}));
+    EXPECT_EQ(markdown_texts("```\n" + table + "```\n" + table), cells);
+    EXPECT_EQ(markdown_texts("> ~~~\n> code\n\n" + table), cells);
+    EXPECT_EQ(markdown_texts("<div translate=\"no\">\nraw\n" + table + "</div>\n"), Texts());
+    EXPECT_EQ(markdown_texts("<details><summary>x</summary>\n" + table + "</details>\n"), Texts());
+    EXPECT_EQ(markdown_texts("-\t| a | b |\n\t" + delimiters + "\n\t| c | d |\n"), cells);
+    EXPECT_EQ(markdown_texts("- - | a | b |\n    " + delimiters + "\n    | c | d |\n"), cells);
+  }
+  EXPECT_EQ(markdown_texts("* a | b\n- | -\n"), Texts{"a | b"});
+}
+
 TEST(Markdown, FrontMatterMayEndWithPoints) {
   EXPECT_EQ(markdown_texts("---\ntitle: x\nauthor: y\n...\n\n# One\n\n---\n\ntwo\n"), (Texts{"One", "two"}));
 }
@@ -85,6 +112,11 @@ TEST(Markdown, MarksFollowTheirWords) {
   EXPECT_EQ(translated("## one **two**\n"), "## **TWO** ONE\n");
   EXPECT_EQ(translated("***one** two*\n"), "*TWO **ONE***\n");
   EXPECT_EQ(translated("one ![x](i) two\n", upper_case()), "ONE ![x](i) TWO\n");
+}
+
+TEST(Markdown, OneSpaceFollowsALinkAroundAnImage) {
+  const std::string text = "**[![A](a.png)](/a)** fast and [![B](b.png)](/b) slow\n";
+  EXPECT_EQ(translate_markdown(text, upper_case()), "**[![A](a.png)](/a)** FAST AND [![B](b.png)](/b) SLOW\n");
 }
 
 TEST(Markdown, ATranslationIsNoMark) {
