@@ -56,8 +56,6 @@ void validate(const ScheduleOptions& o, const ValidationOptions& validation) {
     require(rate <= o.learning_rate, "schedule.{}: {} is above the peak, schedule.learning_rate: {}", name,
             rate, o.learning_rate);
   }
-  require(validation.patience == 0 || validation.every_updates > 0 || validation.every_epochs > 0,
-          "validation.patience: needs validations; set validation.every_updates or validation.every_epochs");
   require(o.kind != plateau || validation.every_updates > 0 || validation.every_epochs > 0,
           "schedule.kind plateau: needs validations; set validation.every_updates or validation.every_epochs");
 }
@@ -118,6 +116,10 @@ std::vector<std::string> advice_for(const TrainOptions& o, int64_t last_update) 
     advice.emplace_back(
         "schedule.learning_rate is not set, and the default suits adam; optimizer.kind sgd usually needs a "
         "rate that is a hundred times higher, such as 0.1");
+  if (o.validation.patience > 0 && o.validation.every_updates == 0 && o.validation.every_epochs == 0)
+    advice.emplace_back(
+        "validation.patience has no effect without validations; set validation.every_updates or "
+        "validation.every_epochs");
   if (o.schedule.kind == ScheduleKind::plateau && o.validation.patience > 0 &&
       o.validation.patience <= o.schedule.plateau_patience)
     advice.emplace_back(
