@@ -165,9 +165,14 @@ void run(const ServeSettings& settings, serve::ServedTasks tasks) {
   std::optional<serve::Service> service;
   std::optional<serve::Router> router;
   std::atomic<bool> ready = false;
-  serve::HttpServer server(config.http(), [&](const serve::HttpRequest& request) {
-    return ready ? router->answer(request) : serve::answer_before_ready(request);
-  });
+  serve::HttpServer server(
+      config.http(),
+      [&](const serve::HttpRequest& request) {
+        return ready ? router->answer(request) : serve::answer_before_ready(request);
+      },
+      [&](int status) {
+        if (ready) service->metrics().count_request("other", status, 0);
+      });
   ServerThread serving(server);
   service.emplace(specs_of(config), config.engine(), config.service(), tasks);
   router.emplace(*service, serve::all_routes(*service));

@@ -75,6 +75,8 @@ TEST_F(GlossariesTest, EntriesMayBeCsv) {
   Json request = wanted("\"a, \"\"b\"\"\",h\r\nc,\"d\",en,de\n");
   request["entries_format"] = "csv";
   EXPECT_EQ(get("/v2/glossaries/" + create(request) + "/entries").body, "a, \"b\"\th\nc\td\n");
+  request["entries"] = "\uFEFFa,h\n";  // as Excel writes it
+  EXPECT_EQ(get("/v2/glossaries/" + create(request) + "/entries").body, "a\th\n");
 }
 
 TEST_F(GlossariesTest, AreRefusedByName) {

@@ -21,8 +21,9 @@ class HttpServerTest : public testing::Test {
 
   void start(HttpOptions options = {}) {
     options.port = 0;
-    server_ =
-        std::make_unique<HttpServer>(options, [this](const HttpRequest& request) { return answer(request); });
+    server_ = std::make_unique<HttpServer>(
+        options, [this](const HttpRequest& request) { return answer(request); },
+        [this](int status) { refused_ = status; });
     thread_ = std::thread([this] { server_->run(); });
   }
   void stop(milliseconds grace = milliseconds(2000)) {
@@ -76,6 +77,7 @@ class HttpServerTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
   std::thread thread_;
   std::atomic<int> requests_{0}, cancelled_{0};
+  std::atomic<int> refused_{0};  ///< status of the last request that the handler did not see
   std::atomic<bool> released_{false};
 };
 

@@ -168,7 +168,9 @@ TEST_F(HttpServerTest, LimitsMayChangeWhileItRuns) {
   server_->reconfigure(less);
   client.send(post("abcd"));
   has(client.receive_until("bytes.", 20'000), "413");
+  EXPECT_EQ(refused_, 413);
   has(ask(post("abc")), "421");
+  EXPECT_EQ(refused_, 421);
 }
 
 /// Every error can be read by pages of other origins, and by the clients of the face that was asked.

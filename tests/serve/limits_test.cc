@@ -53,6 +53,9 @@ TEST_F(LimitsTest, CompletionsAreBoundedTogetherAndWaitAsTextsDo) {
     all.update(more);
     return post("/v1/completions", all);
   };
+  start({.max_new_tokens = 5});
+  Json without{{"model", "text"}, {"prompt", "a"}};
+  EXPECT_LE(json(post("/v1/completions", without))["usage"]["completion_tokens"], 5);
   start({.max_tokens_of_request = 8192});
   EXPECT_EQ(complete().status, 200);
   expect_refused(complete({{"prompt", {"a", "b", "c"}}, {"n", 1}, {"max_tokens", 4096}}), 400,

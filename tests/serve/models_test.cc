@@ -40,6 +40,8 @@ TEST_F(ModelsTest, ATextInTheTargetLanguageStaysAsItIs) {
       json(post("/v2/translate", {{"text", {german}}, {"target_lang", "DE"}}))["translations"][0];
   EXPECT_EQ(deepl, (Json{{"detected_source_language", "DE"}, {"text", german}}));
   EXPECT_EQ(json(post("/detect", {{"q", "12345"}}))[0], (Json{{"language", "en"}, {"confidence", 0}}));
+  expect_refused(post("/detect", {{"q", std::string(2'000'000, 'a')}}), 413, "bytes");
+  expect_refused(post("/translate", {{"q", "a"}, {"source", ""}, {"target", "de"}}), 400, "auto");
 }
 
 TEST_F(ModelsTest, AlignByTheLayerOfTheSettings) {

@@ -61,6 +61,9 @@ TEST_F(OperationTest, TheDescriptionNamesFieldsThatAreKnown) {
       {"/v1/completions", {{"model", "text"}}},
       {"/v1/chat/completions", {{"model", "chat"}, {"messages", {{{"role", "user"}, {"content", "a"}}}}}},
       {"/v1/embeddings", {{"model", "vectors"}, {"input", "a"}}}};
+  const Json& fields = spec["components"]["schemas"]["SixfoldTranslate"]["properties"];
+  for (const char* name : {"sample", "temperature", "top_k", "top_p", "min_p", "seed", "mbr", "retry"})
+    EXPECT_TRUE(fields.contains(name)) << name;
   for (const auto& [path, request] : requests) {
     const Json& content = spec["paths"][path]["post"]["requestBody"]["content"];
     const std::string schema = content["application/json"]["schema"]["$ref"];
@@ -68,7 +71,7 @@ TEST_F(OperationTest, TheDescriptionNamesFieldsThatAreKnown) {
       Json changed = request;
       changed[name] = {{"of another", "type"}};
       const HttpAnswer answer = post(path, changed);
-      EXPECT_EQ(answer.body.find("is not a field of"), std::string::npos) << path << " " << answer.body;
+      EXPECT_EQ(answer.body.find("is not a field of " + path), std::string::npos) << path << " " << answer.body;
       EXPECT_EQ(answer.body.find("'" + name + "' is not supported"), std::string::npos) << answer.body;
     }
     Json changed = request;

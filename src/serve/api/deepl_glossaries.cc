@@ -37,7 +37,7 @@ std::string next_field(const std::string& csv, size_t& at) {
 /// Reads lines of a source phrase, a target phrase and, optionally, their languages, which are ignored.
 Glossary read_csv(const std::string& csv) {
   std::vector<GlossaryEntry> entries;
-  for (size_t at = 0; at < csv.size();) {
+  for (size_t at = csv.starts_with("\uFEFF") ? 3 : 0; at < csv.size();) {
     if (csv[at] == '\n' || csv[at] == '\r') {
       ++at;
       continue;

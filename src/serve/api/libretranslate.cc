@@ -6,6 +6,13 @@
 #include "serve/http/json_text.h"
 
 namespace sixfold::serve {
+
+std::string source_of(const Fields& fields) {
+  std::string source = fields.required_text("source");
+  if (source.empty()) throw HttpError(400, "\"source\" is empty; it must be the code of a language, or auto.");
+  return source;
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -37,7 +44,7 @@ struct TranslateRequest {
   TranslateRequest(const Fields& fields, const ServiceOptions& options)
       : texts(fields.required_texts("q", options.max_texts)),
         list(fields.is_list("q")),
-        source(fields.required_text("source")),
+        source(source_of(fields)),
         target(fields.required_text("target")),
         format(fields.one_of("format", {"text", "html"})),
         alternatives(
@@ -75,8 +82,9 @@ HttpAnswer detect(Service& service, const HttpRequest& request) {
   Json all = Json::array();
   const auto known = all_languages(service.models());
   if (known.empty()) throw HttpError(400, "This server has no translation model.");
-  for (const DetectedLanguage& detected : detect_language(Fields(request).required_text("q"), known))
-    all.push_back(detection(detected));
+  const std::string text = Fields(request).required_text("q");
+  service.require_few_bytes(text.size());
+  for (const DetectedLanguage& detected : detect_language(text, known)) all.push_back(detection(detected));
   return answer(all);
 }
 

@@ -64,7 +64,7 @@ HttpAnswer translate_file(Service& service, const HttpRequest& request) {
   const std::string_view byte_order_mark = "\uFEFF";
   const bool has_mark = format.kind == TextKind::plain && content.starts_with(byte_order_mark);
   if (has_mark) content.erase(0, byte_order_mark.size());
-  const std::string source = fields.required_text("source");
+  const std::string source = source_of(fields);
   const std::vector<TranslatedInput> answers = translate_from_any(
       service,
       {.texts = {std::move(content)},

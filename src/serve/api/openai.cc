@@ -46,8 +46,8 @@ std::vector<Prompt> prompts_of(const Fields& fields, const ServiceOptions& limit
 /// Reads the options of /v1/completions.
 void read_completion_options(Service& service, const Fields& fields, Completion& completion) {
   GenerateOptions& options = completion.options;
-  options.max_tokens = 16;  // OpenAI's default
   const ServiceOptions& limits = service.options();
+  options.max_tokens = std::min(16, limits.max_new_tokens);  // OpenAI's default
   const bool shows_prompt =
       completion.echo && fields.has("logprobs");  // an answer may consist of the prompt alone
   fields.read(OptionVisitor::AnyOptions(options),

@@ -57,8 +57,7 @@ void read_log_probs(const Fields& fields, GenerateOptions& options) {
 void refuse_other_answers(const Fields& fields) {
   for (const char* name : {"tools", "functions"})
     if (fields.has(name)) throw HttpError(400, fmt::format("\"{}\" is not supported.", name));
-  if (const auto format = fields.object("response_format");
-      format && format->one_of("type", {"text"}) != "text")
+  if (const auto format = fields.object("response_format"); format && format->text("type") != "text")
     throw HttpError(400, "\"response_format\" may be \"text\" only.");
   // These fields have no effect on the answer.
   fields.ignore({"metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"});

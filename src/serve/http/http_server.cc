@@ -56,6 +56,7 @@ class HttpServer::Connection final : public RequestSource {
   void serve() {
     OpenConnections& all = server_.connections_;
     if (all.count() > options_->connections && !all.evict_longest_waiting()) {
+      if (server_.refused_) server_.refused_(503);
       socket_.send(refusal_of_connection(options_->access), options_->write_time);
       return;
     }
@@ -100,6 +101,7 @@ class HttpServer::Connection final : public RequestSource {
                    4 * server_.connections_.count() <= 3 * options_->connections;
     } catch (const HttpError& error) {
       answer = refusal(received.request.path, error);
+      if (server_.refused_) server_.refused_(answer.status);
     }
     options_->access.add_cors_headers(received.request, answer);
     body_bytes_ = 0;
@@ -190,9 +192,10 @@ class HttpServer::Connection final : public RequestSource {
   size_t body_bytes_ = 0;        // number of bytes of the answer's body that were sent
 };
 
-HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler)
+HttpServer::HttpServer(const HttpOptions& options, HttpHandler handler, std::function<void(int status)> refused)
     : options_(std::make_shared<const HttpOptions>(options)),
       handler_(std::move(handler)),
+      refused_(std::move(refused)),
       listening_socket_(require_listening(options)),
       port_(port_of(listening_socket_)),
       connections_(options.min_wait, options.write_time) {}
@@ -237,6 +240,7 @@ void HttpServer::accept() {
   // Evicted connections stay for up to half a second, until their clients have read the answer.
   const auto current = options();
   if (threads_.size() < 2 * static_cast<size_t>(current->connections) && start_thread(socket)) return;
+  if (refused_) refused_(503);
   const std::string answer = refusal_of_connection(current->access);
   ::send(socket, answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   char request[4096];  // the client may lose the answer if its request is not read

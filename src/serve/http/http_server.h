@@ -51,7 +51,9 @@ class HttpServer {
  public:
   /// Binds to the address. Throws an input error if `host` is not an address of this machine, and an
   /// environment error if it can't be bound.
-  HttpServer(const HttpOptions& options, HttpHandler handler);
+  /// `refused` is called with the status of each request, or connection, that is refused before the handler
+  /// sees it, by any number of threads at once. It must not throw.
+  HttpServer(const HttpOptions& options, HttpHandler handler, std::function<void(int status)> refused = {});
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -81,6 +83,7 @@ class HttpServer {
   mutable std::mutex mutex_;  // guards `options_`
   std::shared_ptr<const HttpOptions> options_;
   const HttpHandler handler_;
+  const std::function<void(int status)> refused_;
   int listening_socket_;  // -1: it is closed
   const int port_;
   std::atomic<bool> started_{false}, stopping_{false}, ended_{false};

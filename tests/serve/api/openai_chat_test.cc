@@ -136,7 +136,7 @@ TEST_F(ChatCompletions, AreRefusedByName) {
   refused({{"top_logprobs", 2}}, "\\\"top_logprobs\\\" needs \\\"logprobs\\\"");
   refused({{"logprobs", true}, {"top_logprobs", 21}}, "from 0 to 20");
   refused({{"tools", Json::array()}}, "\\\"tools\\\" is not supported");
-  refused({{"response_format", {{"type", "json_object"}}}}, "\\\"type\\\" must be one of: text");
+  refused({{"response_format", {{"type", "json_object"}}}}, "\\\"response_format\\\" may be");
   refused({{"prompt", "a"}}, "\\\"prompt\\\" is not a field of /v1/chat/completions");
   refused({{"presence_penalty", 1}}, "\\\"presence_penalty\\\" is not supported");
   refused({{"n", 1000}}, "\\\"n\\\"");
