@@ -83,10 +83,10 @@ def _is_image(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike, np.ndarray))
 
 
-def _ids(ids: Any, vocab_size: int = 2**31) -> list[int]:
+def _ids(ids: Any, vocab_size: int = 2**31, lowest: int = 0) -> list[int]:
     found = [operator.index(one) for one in ids]
     for one in found:
-        if not 0 <= one < vocab_size:
+        if not lowest <= one < vocab_size:
             raise Error(f"{one} is not the id of a token")
     return found
 
@@ -124,10 +124,13 @@ class Predictor:
         """The states and the attention of all layers.
 
         ``source``, ``target``: ids as the encoder and the decoder read them, with the tokens around a text; None for a
-        part that the model has not got.
+        part that the model has not got. ``config["decoder_start_token"]`` begins a target; it is -1 where the decoder
+        begins with zeros.
         """
+        lowest = min(0, self.config.get("decoder_start_token", 0))
         states, attention = core.run(
-            self._core.runtime(), None if source is None else _ids(source), None if target is None else _ids(target))
+            self._core.runtime(), None if source is None else _ids(source),
+            None if target is None else _ids(target, lowest=lowest))
 
         def stack(kind: str) -> FloatArray | None:
             layers = [layer for of, _, layer in states if of == kind]

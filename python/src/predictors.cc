@@ -129,8 +129,9 @@ struct TranslateCall {
         others, "translate",
         {AnyOptions(options), AnyOptions(options.details), AnyOptions(generation), AnyOptions(constraints)});
     if (retry.is_none()) return;
-    require(py::isinstance<py::dict>(retry), "translate: retry: expected a dict of settings");
-    read_keywords(retry, "translate: retry", {AnyOptions(options.retry.emplace(options.settings(generation)))});
+    require(py::hasattr(retry, "keys"), "translate: retry: expected a dict of settings");
+    read_keywords(py::dict(retry), "translate: retry",
+                  {AnyOptions(options.retry.emplace(options.settings(generation)))});
   }
 };
 
@@ -158,6 +159,12 @@ py::list score(Opened<Translator>& opened, const py::sequence& sources, const py
               !arguments.options.retry && !arguments.options.details.search,
           "score: n_best, sample, mbr, retry, search, prefix, phrases, banned_phrases and glossary are for "
           "translations that the model makes");
+  require(
+      arguments.options.split_sentences.empty() && !arguments.options.keep_symbols &&
+          arguments.options.seed == TranslateOptions().seed &&
+          differing_keys(write_options(arguments.options.draw), write_options(DrawOptions())).empty(),
+      "score: split_sentences, keep_symbols, seed, temperature, top_k, top_p and min_p have no effect on given "
+      "translations; leave them out");
   auto scored = Call::predict([&, from = texts_of(sources), to = texts_of(targets)](Call& call) {
     arguments.options.cancel = call.token();
     return translator->score(from, to, arguments.options);

@@ -1,3 +1,4 @@
+import collections
 import itertools
 import json
 import logging
@@ -51,6 +52,7 @@ def test_faulty_translations_are_made_again(translator):
         translator.translate("a b c", retry={"beam": 1})
     with pytest.raises(sixfold.Error, match="retry"):
         translator.translate("a b c", retry=3)
+    assert translator.translate("Her father asks.", retry=collections.UserDict(min_new_tokens=0), **looping) == again
 
 
 def test_lists_give_lists_and_iterators_iterators(translator):
@@ -173,6 +175,18 @@ def test_scores_are_those_of_translations(translator):
     made = translator.translate(lines)
     scored = translator.score(lines, [t.text for t in made])
     assert [s.log_probability for s in scored] == pytest.approx([t.log_probability for t in made], abs=1e-4)
+
+
+def test_scores_have_no_settings_of_translations(translator):
+    for settings in ({"split_sentences": "en"}, {"keep_symbols": True}, {"seed": 2}, {"top_k": 2}):
+        with pytest.raises(sixfold.Error, match="no effect on given translations"):
+            translator.score(["a b c"], ["b"], **settings)
+
+
+def test_a_lone_surrogate_is_the_error_of_its_text(translator):
+    results = translator.translate(["Her father asks.", "b\ud83d"])
+    assert not results[0].error
+    assert results[1].error and "UTF-8" in str(results[1].error)
 
 
 def test_warnings_go_to_logging(translator, caplog, capfd):
