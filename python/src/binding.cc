@@ -217,12 +217,8 @@ std::string utf8_of(py::handle text) {
                          py::str(py::type::handle_of(text).attr("__name__")).cast<std::string>());
   Py_ssize_t size = 0;
   const char* const utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-  if (utf8) return {utf8, static_cast<size_t>(size)};
-  // A lone surrogate has no UTF-8. Its bytes are invalid, which is told as for those of files.
-  PyErr_Clear();
-  PyObject* const bytes = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
-  if (!bytes) throw py::error_already_set();
-  return py::reinterpret_steal<py::bytes>(bytes);
+  if (!utf8) throw py::error_already_set();  // of a lone surrogate
+  return {utf8, static_cast<size_t>(size)};
 }
 
 std::vector<std::string> texts_of(const py::sequence& list) {

@@ -183,12 +183,6 @@ def test_scores_have_no_settings_of_translations(translator):
             translator.score(["a b c"], ["b"], **settings)
 
 
-def test_a_lone_surrogate_is_the_error_of_its_text(translator):
-    results = translator.translate(["Her father asks.", "b\ud83d"])
-    assert not results[0].error
-    assert results[1].error and "UTF-8" in str(results[1].error)
-
-
 def test_warnings_go_to_logging(translator, caplog, capfd):
     with caplog.at_level(logging.INFO, logger="sixfold"):
         translator.translate("a b c d", max_source_length=2)
