@@ -102,13 +102,14 @@ void find_contradictions(const SurveyedText& text, std::vector<Finding>& finding
        std::move(examples)});
 }
 
-/// Finds the faults of the lines of any text. `whole_texts`: each line is a whole text, so that spaces at its
-/// ends are faults.
+/// Finds texts without lines, and the faults of the lines of any text. `whole_texts`: each line is a whole
+/// text, so that spaces at its ends are faults.
 void find_in_lines(const std::vector<SurveyedText>& texts, bool whole_texts, std::vector<Finding>& findings) {
   std::vector<LinePair> sources;  // without the labels, which are not checked for faults
   for (LinePair& pair : texts[0].sampled_lines()) sources.push_back({std::move(pair.first), ""});
   const PairStatistics statistics(sources, {});
   for (const SurveyedText& text : texts) {
+    find_empty(text, findings);
     SurveyedText alone = text;
     for (LocatedPair& pair : alone.sample) pair.lines.second.clear();
     find_faults(alone, statistics, whole_texts ? FaultScope::text : FaultScope::line, findings);
@@ -225,7 +226,6 @@ std::vector<Finding> check_labelled(const LabelledCheck& check) {
     find_unseen(labels[0], labels[i], findings);
     find_overlap(texts[i], findings);
   }
-  for (const SurveyedText& text : texts) find_empty(text, findings);
   find_in_lines(texts, true, findings);
   return findings;
 }
@@ -266,7 +266,6 @@ std::vector<Finding> check_text(const TextCheck& check) {
     texts.push_back(all.read(part.key, part.is_training, next, [&] { return reader->place(); }));
   });
   for (size_t i = 1; i < texts.size(); ++i) find_overlap(texts[i], findings);
-  for (const SurveyedText& text : texts) find_empty(text, findings);
   find_in_lines(texts, false, findings);
   return findings;
 }
@@ -289,7 +288,6 @@ std::vector<Finding> check_questions(const TextCheck& check) {
                              [&] { return fmt::format("{}, text {}", part.key, count); }));
   });
   for (size_t i = 1; i < texts.size(); ++i) find_overlap(texts[i], findings);
-  for (const SurveyedText& text : texts) find_empty(text, findings);
   find_in_lines(texts, false, findings);
   return findings;
 }
