@@ -166,9 +166,8 @@ int run(int argc, char** argv, const ProgramTables& tables) {
     error_line(error.what());
   } catch (const std::bad_alloc&) {
     error_line(
-        "out of memory; use smaller batches (data.batch_tokens in training, --batch-tokens in translation) or "
-        "a "
-        "smaller model");
+        "out of memory; use smaller batches (data.batch_tokens in training, --batch-tokens in "
+        "translation) or a smaller model");
   } catch (const std::exception& error) {
     error_line(std::string(error.what()) + "; this should not happen, please report it");
   }
