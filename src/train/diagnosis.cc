@@ -76,7 +76,11 @@ std::string average_lags(const Observations& o) {
 }
 
 std::string gradients_vanish(const Observations& o) {
+  // At a rate that is far too high, units die.
+  const auto rate = std::ranges::find(o.history.seen, "rate-too-high", &DiagnosisHistory::Seen::id);
+  if (rate != o.history.seen.end() && rate->reported) return {};
   std::vector<TrainingObservation::Gradient> all = o.training.gradients;
+  if (o.settings.drops_layers) std::erase_if(all, [](const auto& one) { return one.size == 0; });
   if (all.empty()) return {};
   std::ranges::sort(all, {}, &TrainingObservation::Gradient::size);
   const double usual = all[all.size() / 2].size;
@@ -97,11 +101,12 @@ std::string gradients_explode(const Observations& o) {
 
 std::string rate_too_high(const Observations& o) {
   const DiagnosisHistory& h = o.history;
-  if (const double share = o.training.rate / o.training.weight_size; o.rate_is_step && share > 0.1)
+  if (const double share = o.training.rate / o.training.weight_size; o.settings.rate_is_step && share > 0.1)
     return fmt::format(
         "with a learning rate of {:.1e}, an update changes many weights by {:.0f}% of their "
         "usual size, which is {:.2g}",
         o.training.rate, 100 * share, o.training.weight_size);
+  if (!o.settings.shuffles) return {};  // the text may have become harder
   const double gained = h.first_loss - h.lowest_loss, lost = h.last_loss - h.lowest_loss;
   if (lost < 0.2 + 0.3 * gained) return {};
   return fmt::format("the training loss has risen from {:.3f} to {:.3f}, and stays there", h.lowest_loss,
@@ -110,7 +115,8 @@ std::string rate_too_high(const Observations& o) {
 
 std::string rate_too_low(const Observations& o) {
   const DiagnosisHistory& h = o.history;
-  if (o.fine_tuned || !o.rate_is_step || h.updates < 1000 || !(h.rates < 0.2 * o.training.weight_size))
+  if (o.settings.fine_tuned || !o.settings.rate_is_step || h.updates < 1000 ||
+      !(h.rates < 0.2 * o.training.weight_size))
     return {};
   return fmt::format(
       "the weights have hardly moved: {} updates with these learning rates can change a weight "
@@ -196,11 +202,8 @@ std::vector<Finding> Diagnoses::check_training(int64_t update, const Optimizer& 
   history_.last_loss = seen.loss;
   history_.last_check = update;
   history_.loss = history_.loss_weight = 0;
-  return diagnose(Moment::training, {.update = update,
-                                     .history = history_,
-                                     .fine_tuned = fine_tuned_,
-                                     .rate_is_step = rate_is_step_,
-                                     .training = std::move(seen)});
+  return diagnose(Moment::training,
+                  {.update = update, .history = history_, .settings = settings_, .training = std::move(seen)});
 }
 
 std::vector<Finding> Diagnoses::check_validation(int64_t update, ValidationObservation validation) {
@@ -212,7 +215,7 @@ std::vector<Finding> Diagnoses::check_validation(int64_t update, ValidationObser
   }
   return diagnose(
       Moment::validation,
-      {.update = update, .history = history_, .fine_tuned = fine_tuned_, .validation = std::move(validation)});
+      {.update = update, .history = history_, .settings = settings_, .validation = std::move(validation)});
 }
 
 std::vector<Finding> Diagnoses::diagnose(Moment moment, const Observations& o) {

@@ -40,12 +40,19 @@ struct ValidationObservation {
   std::optional<double> trained_loss;
 };
 
+/// What diagnoses depend on in the settings of a run.
+struct DiagnosisSettings {
+  bool fine_tuned = false;    ///< the run has begun with another model's weights
+  bool rate_is_step = true;   ///< an update changes a weight by about the learning rate
+  bool drops_layers = false;  ///< the layers that an update leaves out have no gradient
+  bool shuffles = true;       ///< the samples come in random order
+};
+
 /// The input of a diagnosis.
 struct Observations {
   int64_t update = 0;
   DiagnosisHistory history;
-  bool fine_tuned = false;           ///< the run has begun with another model's weights
-  bool rate_is_step = true;          ///< an update changes a weight by about the learning rate
+  DiagnosisSettings settings = {};
   TrainingObservation training;      ///< set for `Moment::training`
   ValidationObservation validation;  ///< set for `Moment::validation`
 };
@@ -72,10 +79,9 @@ class Diagnoses {
   static constexpr int64_t updates_between_checks = 100;  ///< minimum number of updates between two checks
   static constexpr double interval_seconds = 20;  ///< length of an interval over which the speed is measured
 
-  /// `history` is a part of the run's state, and must outlive this object. The other arguments: as in
-  /// `Observations`.
-  Diagnoses(DiagnosisHistory& history, bool fine_tuned, bool rate_is_step)
-      : history_(history), fine_tuned_(fine_tuned), rate_is_step_(rate_is_step) {}
+  /// `history` is a part of the run's state, and must outlive this object.
+  Diagnoses(DiagnosisHistory& history, const DiagnosisSettings& settings)
+      : history_(history), settings_(settings) {}
 
   /// To be called after each update. `seconds`: the time that it took.
   void record_update(int64_t update, double loss_sum, double loss_weight, double learning_rate, int64_t tokens,
@@ -92,7 +98,7 @@ class Diagnoses {
   std::vector<Finding> diagnose(Moment moment, const Observations& o);
 
   DiagnosisHistory& history_;
-  bool fine_tuned_, rate_is_step_;
+  DiagnosisSettings settings_;
   double rate_ = 0;
   // These depend on the clock, and are therefore not part of the state.
   double seconds_ = 0, tokens_ = 0, fastest_ = 0;

@@ -55,15 +55,17 @@ struct ValidationSample {
 class OutputFacts {
  public:
   /// `is_endless`: the output ends in a repetition, or has no end token.
-  void add(const std::vector<int32_t>& source, const std::vector<int32_t>& output, bool is_endless);
+  void add(const std::vector<int32_t>& source, const std::vector<int32_t>& output, const std::string& reference,
+           bool is_endless);
 
   int64_t outputs = 0, endless = 0;
-  /// `others`: number of outputs for sources that differ from the first source. `same`: number of these that
-  /// are equal to the output for the first source.
+  /// `others`: number of outputs for samples whose source and reference differ from those of the first sample.
+  /// `same`: number of these that are equal to the first output.
   int64_t others = 0, same = 0;
 
  private:
   std::vector<int32_t> first_source_, first_output_;
+  std::string first_reference_;
 };
 
 /// The result of `Task::evaluate`.

@@ -99,7 +99,11 @@ class Trainer {
   std::unique_ptr<BatchStream> stream_;
   std::optional<Progress> progress_;
   std::optional<Recovery> recovery_;
-  Diagnoses diagnoses_{state_.diagnosis, !options_.start.model.empty(), rate_is_step(options_.optimizer)};
+  Diagnoses diagnoses_{state_.diagnosis,
+                       {.fine_tuned = !options_.start.model.empty(),
+                        .rate_is_step = rate_is_step(options_.optimizer),
+                        .drops_layers = options_.train.layer_drop > 0,
+                        .shuffles = options_.data.shuffle}};
   Batcher::Position before_;  ///< position at which the current batch began
   double began_ = 0;          ///< now - `TrainingState::seconds`: the start of a run that was never interrupted
 };

@@ -120,25 +120,38 @@ std::optional<SourceUse> source_use(const Task& task, const Transformer& model, 
       {.batch_tokens = std::min(batch_tokens, max_tokens), .max_samples = max_samples, .shuffle = false});
   const Batch batch = batcher.next();
   if (batch.source.rows.sequences() < 2 || batch.target.rows.sequences() < 2) return {};
+  // Each sample gets the source of the next one with another target, if there is one.
   Batch exchanged = batch;
   exchanged.source = {.ids_per_row = batch.source.ids_per_row};
-  for (int i = 0; i < batch.size(); ++i) exchanged.source.add(batch.source.sequence((i + 1) % batch.size()));
+  int64_t changed_tokens = 0, tokens = 0;
+  for (int i = 0; i < batch.size(); ++i) {
+    const auto target = batch.target.sequence(i);
+    int other = i;
+    do other = (other + 1) % batch.size();
+    while (other != i && std::ranges::equal(batch.target.sequence(other), target));
+    exchanged.source.add(batch.source.sequence(other));
+    tokens += std::ssize(target);
+    if (other != i) changed_tokens += std::ssize(target);
+  }
   if (exchanged.source.ids == batch.source.ids) return {};
+  const double changed_weight =
+      batch.loss_weight() * static_cast<double>(changed_tokens) / static_cast<double>(tokens);
   CrossAttentionEntropy observer(batch);
   Context context(model.backend(), run.arena);
   model.states(batch, context, &observer);
   return SourceUse{
-      .gain = (loss_of(task, model, exchanged, run) - loss_of(task, model, batch, run)) / batch.loss_weight(),
+      .gain = (loss_of(task, model, exchanged, run) - loss_of(task, model, batch, run)) / changed_weight,
       .entropy = observer.lowest()};
 }
 
 }  // namespace
 
-void OutputFacts::add(const std::vector<int32_t>& source, const std::vector<int32_t>& output, bool is_endless) {
-  if (outputs == 0) first_source_ = source, first_output_ = output;
+void OutputFacts::add(const std::vector<int32_t>& source, const std::vector<int32_t>& output,
+                      const std::string& reference, bool is_endless) {
+  if (outputs == 0) first_source_ = source, first_output_ = output, first_reference_ = reference;
   ++outputs;
   endless += is_endless ? 1 : 0;
-  if (source == first_source_) return;
+  if (source == first_source_ || reference == first_reference_) return;
   ++others;
   same += output == first_output_ ? 1 : 0;
 }

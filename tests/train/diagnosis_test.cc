@@ -101,6 +101,42 @@ TEST(Diagnoses, ALossThatRisesAgainHasARateThatIsTooHigh) {
   EXPECT_EQ(row->find(o), "the training loss has risen from 3.000 to 4.200, and stays there");
 }
 
+/// A text that is read in its own order may become harder.
+TEST(Diagnoses, ALossThatRisesWithoutShufflingTellsNothingOfTheRate) {
+  const auto row = std::ranges::find(diagnosis_table(), "rate-too-high", &Diagnosis::id);
+  Observations o;
+  o.training.rate = 1e-3, o.training.weight_size = 0.1;
+  o.history.first_loss = 6, o.history.lowest_loss = 0.5, o.history.last_loss = 4;
+  EXPECT_NE(row->find(o), "");
+  o.settings.shuffles = false;
+  EXPECT_EQ(row->find(o), "");
+}
+
+/// A layer that an update leaves out has no gradient.
+TEST(Diagnoses, ADroppedLayerHasNotVanished) {
+  const auto row = std::ranges::find(diagnosis_table(), "gradients-vanish", &Diagnosis::id);
+  Observations o;
+  o.training.gradients = {{"a", 1}, {"b", 0}, {"c", 1}, {"d", 2}};
+  EXPECT_NE(row->find(o), "");
+  o.settings.drops_layers = true;
+  EXPECT_EQ(row->find(o), "");
+  o.training.gradients.push_back({"e", 1e-9});
+  EXPECT_NE(row->find(o), "");
+  o.history.seen = {{"rate-too-high", 2, true}};
+  EXPECT_EQ(row->find(o), "") << "that says more";
+}
+
+/// Samples may have the same output because they have the same reference.
+TEST(Diagnoses, TheSameOutputIsRightForTheSameReference) {
+  OutputFacts facts;
+  for (int i = 0; i < 100; ++i) {
+    const bool rare = i % 20 == 7;
+    facts.add({i, 9}, {rare ? 5 : 4}, rare ? "alarm" : "nothing", false);
+  }
+  EXPECT_EQ(facts.others, 5);
+  EXPECT_EQ(facts.same, 0);
+}
+
 std::string said_of(std::string_view id, const Observations& o) {
   return std::ranges::find(diagnosis_table(), id, &Diagnosis::id)->find(o);
 }

@@ -133,15 +133,18 @@ Evaluation ImageCaptioningTask::evaluate(const Transformer& model, const Evaluat
     for (int64_t i = begin; i < end; ++i) valid_->add(i, 0, images.sample(static_cast<int32_t>(i)));
     const Batch batch = images.take();
     std::vector<std::vector<int32_t>> sources;
+    std::vector<std::string> references;
     for (int i = 0; i < batch.size(); ++i) {
       const auto values = batch.source.sequence(i);
       sources.emplace_back(values.begin(), values.end());
+      references.push_back(replace_invalid_utf8(tokenizer.decode(valid_->caption(begin + i))));
     }
-    const auto outputs = decode_outputs(model, sources, decoding(run.part_tokens), run, evaluation.outputs);
+    const auto outputs =
+        decode_outputs(model, sources, references, decoding(run.part_tokens), run, evaluation.outputs);
     for (int64_t i = begin; i < end; ++i) {
       const std::span<const int32_t> caption = valid_->caption(i);
       const std::string found = replace_invalid_utf8(tokenizer.decode(outputs[static_cast<size_t>(i - begin)]));
-      const std::string reference = replace_invalid_utf8(tokenizer.decode(caption));
+      const std::string& reference = references[static_cast<size_t>(i - begin)];
       if (evaluation.samples.size() < most_samples && reference.size() <= most_sample_bytes)
         evaluation.samples.push_back(sample_of("image " + std::to_string(i + 1), found, reference));
       const bool exact_reference = tokenizer.count_unknown(caption) == 0;

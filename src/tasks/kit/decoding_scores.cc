@@ -30,6 +30,7 @@ int64_t ScoredDecoding::tokens() const {
 
 std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
                                                  const std::vector<std::vector<int32_t>>& sources,
+                                                 std::span<const std::string> references,
                                                  const ScoredDecoding& options, const EvaluationRun& run,
                                                  OutputFacts& facts) {
   const auto rank = static_cast<size_t>(run.processes.rank()), size = static_cast<size_t>(run.processes.size());
@@ -57,7 +58,7 @@ std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
     std::memcpy(ids.data(), bytes.data(), bytes.size());
     const bool endless = ids.back() != 0;
     ids.pop_back();
-    facts.add(sources[outputs.size() - 1], ids, endless);
+    facts.add(sources[outputs.size() - 1], ids, references[outputs.size() - 1], endless);
   }
   return outputs;
 }

@@ -17,9 +17,11 @@ struct ScoredDecoding {
 };
 
 /// Collective. Searches for the best output of each source. Outputs are token ids without the end token.
-/// Sources are as for `search`. The model must be packed. Adds the outputs to `facts`.
+/// Sources are as for `search`. The model must be packed. Adds the outputs to `facts`; `references` are their
+/// references, in any form.
 std::vector<std::vector<int32_t>> decode_outputs(const Transformer& model,
                                                  const std::vector<std::vector<int32_t>>& sources,
+                                                 std::span<const std::string> references,
                                                  const ScoredDecoding& options, const EvaluationRun& run,
                                                  OutputFacts& facts);
 

@@ -16,16 +16,19 @@ int64_t candidate_count(const TranslationValidationOptions& options, int64_t all
 }
 
 /// Translates lines of the text.
-std::vector<std::string> translate(const Transformer& model, const Tokenizer& target, const TokenCorpus& corpus,
-                                   std::span<const size_t> lines, const ScoredDecoding& decoding,
-                                   const EvaluationRun& run, OutputFacts& facts) {
+std::vector<std::string> translate(const Transformer& model, const Tokenizer& target,
+                                   const ValidationPairs& pairs, std::span<const size_t> lines,
+                                   const ScoredDecoding& decoding, const EvaluationRun& run,
+                                   OutputFacts& facts) {
   std::vector<std::vector<int32_t>> sources;
+  std::vector<std::string> references;
   for (const size_t line : lines) {
-    const auto ids = corpus.source[static_cast<int64_t>(line)];
+    const auto ids = pairs.ids.source[static_cast<int64_t>(line)];
     sources.emplace_back(ids.begin(), ids.end());
+    references.push_back(pairs.text.target[line]);
   }
   std::vector<std::string> translations;
-  for (const auto& ids : decode_outputs(model, sources, decoding, run, facts))
+  for (const auto& ids : decode_outputs(model, sources, references, decoding, run, facts))
     translations.push_back(replace_invalid_utf8(target.decode(ids)));
   return translations;
 }
@@ -49,7 +52,7 @@ Evaluation evaluate_translation(const Transformer& model, const Tokenizers& toke
     for (const size_t i : samples) lines.push_back(chosen[i]);
   Evaluation evaluation;
   const auto translations =
-      translate(model, *tokenizers.target, pairs.ids, lines,
+      translate(model, *tokenizers.target, pairs, lines,
                 {.beam_size = options.beam_size, .part_tokens = run.part_tokens}, run, evaluation.outputs);
   if (options.generates()) {
     ValidationScores scores = options.scores(*tokenizers.target);
