@@ -178,7 +178,7 @@ TEST_F(Translate, RefusesWhatAFormatHasNoPlaceFor) {
   expect_error(refused("--token-scores"), "--token-scores: --format text can't contain them");
   expect_error(refused("--format moses --confidence"), "--confidence: --format moses can't contain it");
   expect_error(refused("--attention --format tsv"), "--attention: only --format json and jsonl");
-  expect_error(refused("--layer 1"), "--layer has no effect without");
+  expect_error(refused("--layer 1"), "layer has no effect without");
   expect_error(refused("--alignments --layer 7"), "layer 7");
   expect_error(refused("--coverage-penalty 1 --layer 7"), "layer 7");
   expect_error(refused("--coverage-penalty -1"), "--coverage-penalty: expected a number at least 0");

@@ -266,6 +266,8 @@ TEST_F(ServiceTest, TellsAllAboutATranslation) {
             attention["heads"].get<size_t>() * attention["source"].size() * attention["target"].size());
   expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "text"}}), 400, "does not translate");
   expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "none"}}), 404, "no model named none");
+  expect_refused(post("/v1/translate", {{"text", "a"}, {"model", "en-de"}, {"layer", 0}}), 400,
+                 "layer has no effect");
 }
 
 TEST_F(ServiceTest, TellsWhatThePageShows) {

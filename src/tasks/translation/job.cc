@@ -91,6 +91,7 @@ SearchOptions first_search(const ModelRuntime& model, const TranslateOptions& op
                            const Shortlist* shortlist) {
   check_ranges(options);
   check_sampling(options, model.config().generation);
+  check_layer(options, model.config().generation);
   return search_options(model, options, options.settings(model.config().generation), layout, shortlist);
 }
 

@@ -175,8 +175,15 @@ struct TranslateOptions {
     result.beam_size = beam_width(result.beam_size);
     return result;
   }
+  /// Whether the call reads the attention of a layer, which `details.layer` can choose.
+  bool reads_layer(const GenerationConfig& model_settings) const {
+    return details.alignment || details.attention || replace_unknown ||
+           settings(model_settings).coverage_penalty > 0 || (retry && retry->coverage_penalty > 0);
+  }
 };
 void visit(OptionVisitor& v, TranslateOptions& o);
+/// Throws an input error for a layer that no output reads.
+void check_layer(const TranslateOptions& options, const GenerationConfig& model_settings);
 
 struct TranslatedToken {
   std::string text;

@@ -78,6 +78,13 @@ void visit(OptionVisitor& v, ExtraOutputs& o) {
   v.field("search", o.search, "add the steps of the beam search");
 }
 
+void check_layer(const TranslateOptions& o, const GenerationConfig& model_settings) {
+  require(
+      !o.details.layer || o.reads_layer(model_settings),
+      "layer has no effect without an output that reads attention, such as alignment or attention; add one, "
+      "or leave layer out");
+}
+
 namespace {
 
 using Ids = std::vector<int32_t>;
@@ -278,6 +285,7 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
                                            std::span<const std::string> targets,
                                            const TranslateOptions& options) const {
   check_ranges(options);
+  check_layer(options, generation());
   require(sources.size() == targets.size(), "{} sources and {} targets to score", sources.size(),
           targets.size());
   ModelRuntime& runtime = model();

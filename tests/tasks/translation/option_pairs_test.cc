@@ -57,6 +57,7 @@ std::vector<NamedOption> all_options(const GenerationConfig& usual) {
       {"attention", [](auto& o) { o.details.attention = true; }},
       {"attention of all layers", [](auto& o) { o.details.all_attention = true; }},
       {"search", [](auto& o) { o.details.search = true; }},
+      {"layer", [](auto& o) { o.details.layer = 0; }},
       {"prefix", constraint([](auto& c) { c.prefix = "Ein"; })},
       {"phrases", constraint([](auto& c) { c.phrases.emplace_back("Hund"); })},
       {"banned", constraint([](auto& c) { c.banned_phrases.emplace_back("Mann"); })},

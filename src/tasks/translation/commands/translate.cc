@@ -224,16 +224,9 @@ void warn_of_document(const std::string& input) {
       input, value_text(node_of(format->kind)));
 }
 
-/// Whether the options or the model set a coverage penalty.
-bool has_coverage_penalty(const TranslateSettings& settings) {
-  return settings.generation.has("coverage_penalty") ||
-         load_model_config(settings.model).generation.coverage_penalty > 0;
-}
-
 int run(const TranslateSettings& settings, Processes& processes) {
   check_markup(settings);
-  check(settings.writer, settings.markup != TextKind::plain || settings.options.replace_unknown ||
-                             !settings.writer.details.layer || has_coverage_penalty(settings));
+  check(settings.writer);
   check_constraints(settings);
   for (const std::string& folder : settings.runtime.ensemble) load_model_config(folder);
   require(settings.part.empty() || processes.size() == 1,

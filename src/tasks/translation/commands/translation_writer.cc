@@ -125,7 +125,7 @@ void add_scoring_options(CLI::App& command, TranslateOptions& options) {
     command.get_option(name)->type_name("CODE");
 }
 
-void check(const WriterOptions& options, bool uses_layer) {
+void check(const WriterOptions& options) {
   const bool json = options.format == OutputFormat::json || options.format == OutputFormat::jsonl;
   const bool text_only = options.format == OutputFormat::text || options.format == OutputFormat::moses;
   const std::string_view format = options.format == OutputFormat::text ? "text" : "moses";
@@ -135,10 +135,6 @@ void check(const WriterOptions& options, bool uses_layer) {
           "--confidence: --format {} can't contain it; choose --format tsv, json or jsonl", format);
   require(!options.details.attention || json,
           "--attention: only --format json and jsonl can contain attention weights; choose one of them");
-  require(
-      !options.details.layer || options.details.attention || options.details.alignment || uses_layer,
-      "--layer has no effect without an option that reads attention, such as --alignments or --attention; add "
-      "one");
 }
 
 std::string TranslationWriter::line(const TranslatedLine& line) {

@@ -37,9 +37,8 @@ void add_writer_options(CLI::App& command, WriterOptions& options);
 /// Adds the options for scoring given translations: --batch-tokens, --max-source-length, --source-language and
 /// --target-language.
 void add_scoring_options(CLI::App& command, TranslateOptions& options);
-/// Throws an input error if the format can't contain a requested part. `uses_layer`: whether
-/// alignments are used for something else, such as to place the tags of a document.
-void check(const WriterOptions& options, bool uses_layer = false);
+/// Throws an input error if the format can't contain a requested part.
+void check(const WriterOptions& options);
 
 /// Formats lines and their translations:
 ///   text   each translation; with alignments, followed by " ||| 0-0 1-2"

@@ -107,7 +107,8 @@ TranslateOptions translator_options(const ServedPair& pair, const TextOptions& o
   result.source_language = pair.model->model_code(pair.source);
   result.target_language = pair.model->model_code(pair.target);
   if (options.kind != TextKind::plain) result.details = {.alignment = true, .word_parts = true};
-  if (!result.details.layer) result.details.layer = pair.model->alignment_layer;
+  if (!result.details.layer && result.reads_layer(pair.model->predictor().generation()))
+    result.details.layer = pair.model->alignment_layer;
   result.warn_of_cuts = false;
   result.case_languages = {pair.source, pair.target};
   if (options.constraints.empty() && !options.glossary) return result;
