@@ -170,12 +170,12 @@ void require_base(const std::string& folder, const std::string& checksum, const 
 
 }  // namespace
 
-std::string base_checksum(const std::string& folder) {
+std::string weights_checksum(const std::string& folder) {
   return FolderWeights(folder, /*base_depth=*/1).checksum();
 }
 
 void require_base(const std::string& folder, const std::string& expected) {
-  require_base(folder, base_checksum(folder), expected);
+  require_base(folder, weights_checksum(folder), expected);
 }
 
 void write_model_folder(const std::string& folder, const Transformer& model,

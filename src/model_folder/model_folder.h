@@ -37,9 +37,9 @@ ModelConfig load_model_config(const std::string& folder);
 /// The adapters that a model folder stores; their rank is 0 if there are none.
 AdapterConfig load_adapters(const std::string& folder);
 
-/// Returns a checksum of the weights of a folder, for which adapters are trained. Throws an input error if the
-/// folder can't be the base of separate adapters.
-std::string base_checksum(const std::string& folder);
+/// Returns a checksum of the weights of a folder. Throws an input error if they are damaged, or can't be the
+/// base of separate adapters.
+std::string weights_checksum(const std::string& folder);
 /// Throws an input error unless the weights of a folder have this checksum.
 void require_base(const std::string& folder, const std::string& expected);
 

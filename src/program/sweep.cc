@@ -327,6 +327,7 @@ void Sweep::evaluate(const Training& training) {
   run.precision = result.precision;
   const ModelConfig model = load_model_config(run.run + "/model");
   run.tokenizer = model.source_tokenizer_hash + model.target_tokenizer_hash;
+  run.validation_text = validation_text_of(*training.config);
   run.parameters = parameter_count(model);
   run.finished = true;
   if (!test_.source.empty()) run.test = test_score(training);

@@ -74,12 +74,13 @@ std::vector<double> values_of(const SweepResult& row, const Column& column) {
   return values;
 }
 
-/// The p-value of a row's difference from the first row; nothing if there are too few trainings. Perplexities
-/// of models with different tokenizers are not compared.
+/// The p-value of a row's difference from the first row; nothing if there are too few trainings. Scores on
+/// different validation texts, and perplexities of models with different tokenizers, are not compared.
 std::optional<double> p_value(const SweepResult& first, const SweepResult& row, const Column& column) {
   if (!first.testable() || !row.testable()) return {};
   if (column.kind == ColumnKind::test) return row.test_difference ? row.test_difference->p_value : std::nullopt;
   if (column.kind == ColumnKind::quantity) return {};
+  if (first.runs[0].validation_text != row.runs[0].validation_text) return {};
   if (column.name == "validation_perplexity" && first.runs[0].tokenizer != row.runs[0].tokenizer) return {};
   return welch_p_value(values_of(first, column), values_of(row, column));
 }

@@ -14,9 +14,10 @@ namespace sixfold::cli {
 struct SweepRun {
   std::string run;  ///< its folder
   uint64_t seed = 0;
-  std::string precision;  ///< of matrix products in training: "fp32" or "bf16"; empty: not known yet
-  std::string tokenizer;  ///< its hash; empty: not known
-  std::string failure;    ///< why it failed; empty if it did not
+  std::string precision;        ///< of matrix products in training: "fp32" or "bf16"; empty: not known yet
+  std::string tokenizer;        ///< its hash; empty: not known
+  std::string validation_text;  ///< a hash of its files; empty: not known
+  std::string failure;          ///< why it failed; empty if it did not
   bool finished = false;
   int64_t updates = 0;
   int64_t model_update = 0;  ///< as in `RunResult`

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::string_view precision = "precision", instruction_set = instruction_set_condition,
                            version = "version", text = text_condition, validation = "validation",
-                           tokenizer = "tokenizer", shards = "shards", changes = "changes";
+                           tokenizer = "tokenizer", model_started_from = "start_model",
+                           model_of_teacher = "teacher", shards = "shards", changes = "changes";
 
 /// "cpu, AVX3", and the instructions of bf16 products.
 std::string instructions_text(const std::string& set, const std::string& bf16) {
@@ -89,6 +90,8 @@ RunConditions recorded_conditions(const std::string& folder, const TrainingState
   describe_changes(step.value("changes", nlohmann::json::array()), found);
   if (state) {
     set(validation, state->validation_data);
+    set(model_started_from, state->start_weights);
+    set(model_of_teacher, state->teacher_weights);
     set(shards, std::to_string(state->shards));
   }
   return found;
@@ -102,8 +105,30 @@ RunConditions conditions_of_new_run(const TaskConfig& config) {
     found[std::string(instruction_set)] = instructions_text(
         make_backend()->name(), chosen == name_of_enum(Precision::bf16) ? bf16_instructions() : "");
   }
-  found[std::string(shards)] = std::to_string(std::max(config.training().train.shards, 1));
+  const TrainOptions options = config.training();
+  found[std::string(shards)] = std::to_string(std::max(options.train.shards, 1));
+  for (const auto& [name, folder] :
+       {std::pair(model_started_from, options.start.model), std::pair(model_of_teacher, options.teacher.model)})
+    try {
+      if (!folder.empty()) found[std::string(name)] = weights_checksum(folder);
+    } catch (const Error&) {  // training reports the error
+    }
   return found;
+}
+
+/// The hash of the files that the keys name, as they are now. Empty if one can't be read, which training
+/// reports.
+std::string text_of_files(const TaskConfig& config, std::initializer_list<const char*> keys) {
+  const OptionNode options = run_options(config);
+  std::string hashes;
+  try {
+    for (const char* key : keys)
+      if (const OptionNode* const files = options.find_path(key))
+        for (const auto& [none, file] : files->children) hashes += stamp_of(file.text).hash;
+  } catch (const Error&) {
+    return {};
+  }
+  return text_by_hashes(hashes);
 }
 
 /// Whether a key determines the data. Keys that may change during a run, such as data.batch_tokens, do not.
@@ -128,6 +153,8 @@ const std::vector<Condition>& conditions() {
        "the tokenizer",
        {"tokenizer.", "tokenizer.normalization", "tokenizer.target_normalization", "data.", "start.model",
         "teacher.model"}},
+      {model_started_from, "the weights of start.model", {"start.model"}},
+      {model_of_teacher, "the weights of teacher.model", {"teacher.model"}},
       {shards, "the number of shards of a batch", {"train.shards"}},
       {changes, "what was changed during the training", {}}};
   return all;
@@ -151,18 +178,10 @@ RunConditions conditions_of(const TaskConfig& config, const std::string& run, bo
 }
 
 std::string text_condition_of_new_run(const TaskConfig& config) {
-  const OptionNode options = run_options(config);
-  std::string hashes;
-  try {
-    for (const char* key :
-         {"data.train", "data.pair_weights", "data.alignments"})  // in the order of `stamps_of`
-      if (const OptionNode* const files = options.find_path(key))
-        for (const auto& [none, file] : files->children) hashes += stamp_of(file.text).hash;
-  } catch (const Error&) {  // training reports the error
-    return {};
-  }
-  return text_by_hashes(hashes);
+  return text_of_files(config, {"data.train", "data.pair_weights", "data.alignments"});  // as in `stamps_of`
 }
+
+std::string validation_text_of(const TaskConfig& config) { return text_of_files(config, {"data.valid"}); }
 
 std::vector<const Condition*> unstated_differences(const TaskConfig& first_config, const RunConditions& first,
                                                    const TaskConfig& second_config,

@@ -41,6 +41,9 @@ RunConditions conditions_of(const TaskConfig& config, const std::string& run, bo
 /// can't be read, or if the task has no text.
 std::string text_condition_of_new_run(const TaskConfig& config);
 
+/// A hash of the files of data.valid as they are now; empty if one can't be read, or if there are none.
+std::string validation_text_of(const TaskConfig& config);
+
 /// The conditions in which two runs differ although their configs do not differ in the keys that determine
 /// these conditions. Conditions that are not known for both runs are left out.
 std::vector<const Condition*> unstated_differences(const TaskConfig& first_config, const RunConditions& first,

@@ -46,6 +46,8 @@ void visit_fields(Visitor& v, State& s) {
   v.newer_field("plateau_scale", s.plateau_scale);
   v.newer_field("stalled", s.stalled);
   v.newer_field("operations", s.operations);
+  v.newer_field("start_weights", s.start_weights);
+  v.newer_field("teacher_weights", s.teacher_weights);
 }
 
 template <class Visitor, class History>

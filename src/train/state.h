@@ -81,7 +81,10 @@ struct TrainingState {
   int64_t part_tokens = 0;      ///< maximum number of tokens of a part of a batch; 0: batches are not divided
   int64_t shards = 1;           ///< number of shards into which the batch of an update is divided
   std::string validation_data;  ///< hash of the validation data; empty if there are none
-  OptionNode options;           ///< `TaskConfig::options` of the run, with all changes applied
+  /// `weights_checksum` of start.model and of teacher.model; empty if there is none, and in runs of version
+  /// 0.2.
+  std::string start_weights, teacher_weights;
+  OptionNode options;  ///< `TaskConfig::options` of the run, with all changes applied
   std::vector<TrainingChange> changes;
   /// The name of the validation score that decides which model is best; empty if there is no validation.
   std::string best_by;

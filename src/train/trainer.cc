@@ -36,6 +36,11 @@ Processes& processes_of(const TrainRequest& request) {
   return request.processes ? *request.processes : Processes::one();
 }
 
+/// The checksum of the weights of a folder; empty if none is named.
+std::string checksum_if_given(const std::string& folder) {
+  return folder.empty() ? "" : weights_checksum(folder);
+}
+
 /// A training run.
 class Trainer {
  public:
@@ -270,7 +275,7 @@ AdapterConfig Trainer::adapters() const {
   if (adapters.rank == 0) return adapters;
   if (resumed_from_.empty()) {
     adapters.trained = task_->new_weights(base);
-    adapters.base_checksum = base_checksum(base);
+    adapters.base_checksum = weights_checksum(base);
   } else if (!options_.start.lora_merge) {
     require_base(base, adapters.base_checksum);  // now, since the end of the training needs it
   }
@@ -303,6 +308,8 @@ int64_t Trainer::choose_parts(const Task& task) {
 void Trainer::begin() {
   state_.training_data = task_->training_data().hash();
   if (task_->validation_data()) state_.validation_data = task_->validation_data()->hash();
+  state_.teacher_weights = checksum_if_given(options_.teacher.model);
+  state_.start_weights = checksum_if_given(options_.start.model);
   if (options_.start.model.empty()) return;
   task_->start_from(options_.start.model, replica_.model());
   replica_.optimizer().restart_average();
@@ -320,6 +327,9 @@ void Trainer::resume() {
       "{}: the validation data are not those of the run (their hash is '{}', the run's is '{}'); restore the "
       "run's data",
       folder_.path(), validation, state_.validation_data);
+  require(state_.teacher_weights.empty() || state_.teacher_weights == checksum_if_given(options_.teacher.model),
+          "teacher.model: {} is not the model that the run has learned from; its weights differ; restore it",
+          options_.teacher.model);
   for (const std::string& change : start_.changes) log_info("{}", change);
   Checkpoints::load(resumed_from_, replica_.model(), replica_.optimizer());
   batcher_.seek(state_.position);

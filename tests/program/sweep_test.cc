@@ -238,13 +238,15 @@ TEST_F(SweepCommand, ARowThatIsNotWholeIsNotTested) {
   write_file_atomically(folder_ / "some.yaml",
                         "base:\n" + config(2) +
                             "seeds: 3\nrows: {found: {}, lost: {data.train: [no.a, no.b]}, "
-                            "other: {model.heads: 1}}\n");
+                            "other: {model.heads: 1}, elsewhere: {data.valid: [" +
+                            (folder_ / "train.a") + ", " + (folder_ / "train.b") + "]}}\n");
   const Outcome outcome = sweep(folder_ / "some.yaml");
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_TRUE(says(outcome, "3 of 9 trainings failed: lost, lost.seed-2, lost.seed-3; ")) << outcome.text;
+  EXPECT_TRUE(says(outcome, "3 of 12 trainings failed: lost, lost.seed-2, lost.seed-3; ")) << outcome.text;
   EXPECT_NE(read_file(output_ + "/table.md").find("| seed 1 failed: "), std::string::npos);
   EXPECT_FALSE(rows()[1].contains("means"));
   EXPECT_TRUE(rows()[2].at("means").at("validation_perplexity").contains("p_value"));
+  EXPECT_FALSE(rows()[3].at("means").at("validation_perplexity").contains("p_value")) << "on another text";
   fs::remove_all(output_ + "/other.seed-3");
   fs::create_symlink("other.seed-3", output_ + "/other.seed-3");
   sweep(folder_ / "some.yaml");

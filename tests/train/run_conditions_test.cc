@@ -30,7 +30,7 @@ class RunConditionsTest : public TrainerTest {
 TEST_F(RunConditionsTest, ARunHasThoseThatWereForeseen) {
   const RunConditions before = conditions_of(TranslationConfig(options_), run("a"), /*finished=*/false),
                       after = trained("a");
-  EXPECT_EQ(after.size(), conditions().size());
+  EXPECT_EQ(after.size(), conditions().size() - 2) << "there is neither a model to start from nor a teacher";
   EXPECT_EQ(before.size(), 5u);
   for (const auto& [name, value] : before) EXPECT_EQ(after.at(name), value) << name;
   EXPECT_EQ(differing(options_, before, options_, after), Names());
@@ -42,8 +42,10 @@ TEST_F(RunConditionsTest, ARunHasThoseThatWereForeseen) {
 }
 
 TEST_F(RunConditionsTest, EachDifferenceIsNamedUnlessAKeyStatesIt) {
-  const RunConditions first = trained("a");
+  RunConditions first = trained("a");
+  first["start_model"] = first["teacher"] = "1";
   TranslationOptions all = options_;  // differs in keys that state whatever keys can state
+  all.start.model = all.teacher.model = folder_ / "other";
   all.train.precision = Precision::bf16;
   all.train.shards = 2;
   all.data.train = {"other.a", "other.b"};
@@ -112,6 +114,34 @@ TEST_F(RunConditionsTest, SeveralShardsAreACondition) {
   EXPECT_EQ(second.at("shards"), "2");
   EXPECT_EQ(differing(options_, first, divided, second), Names()) << "train.shards states it";
   EXPECT_EQ(differing(options_, first, options_, second), Names{"shards"}) << "several processes made it";
+}
+
+/// Other weights under the same name are noticed, before and after the training.
+TEST_F(RunConditionsTest, TheModelsThatARunLearnsFromAreConditions) {
+  trained("base");
+  options_.train.seed = 2;
+  trained("other");
+  const std::string model = folder_ / "model";
+  const auto copy = [&](const std::string& name) {
+    std::filesystem::remove_all(model);
+    std::filesystem::copy(run(name) + "/model", model, std::filesystem::copy_options::recursive);
+  };
+  copy("base");
+  options_.teacher.model = model;
+  const RunConditions taught = trained("taught");
+  options_.start.model = model, options_.teacher.model = "";
+  const RunConditions started = trained("started");
+  copy("other");
+  const RunConditions foreseen = conditions_of(TranslationConfig(options_), run("new"), /*finished=*/false);
+  EXPECT_EQ(differing(options_, started, options_, foreseen), Names{"start_model"});
+  EXPECT_EQ(differing(options_, started, options_, trained("b")), Names{"start_model"});
+  options_.start.model = "", options_.teacher.model = model;
+  EXPECT_EQ(differing(options_, taught, options_, trained("c")), Names{"teacher"});
+  options_.train.updates = 14;
+  EXPECT_NE(error_message([&] {
+              train(options_, {.run = run("taught"), .resume = true});
+            }).find("is not the model that the run has learned from"),
+            std::string::npos);
 }
 
 /// A run that goes on to other lengths had other learning rates; that is foreseen before it goes on.
