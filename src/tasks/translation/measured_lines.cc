@@ -8,17 +8,18 @@ namespace sixfold {
 
 std::vector<MeasuredLine> measured_lines(const ReferencedText& text) {
   constexpr size_t max_lines = 1000, max_source_tokens = 30'000;
-  const size_t count = std::min(text.lines, max_lines);
-  std::vector<MeasuredLine> lines;
-  size_t tokens = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const size_t number = i * text.lines / count;
-    MeasuredLine line{number, text.source(number)};
-    tokens += line.source.size();
-    if (tokens > max_source_tokens) break;
-    lines.push_back(std::move(line));
+  // With fewer lines they are spread anew, so that they are of all parts of the text, such as its languages.
+  for (size_t count = std::min(text.lines, max_lines);;) {
+    std::vector<MeasuredLine> lines;
+    size_t tokens = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const size_t number = i * text.lines / count;
+      lines.push_back({number, text.source(number)});
+      tokens += lines.back().source.size();
+    }
+    if (tokens <= max_source_tokens || count <= min_measured_lines) return lines;
+    count = std::max(min_measured_lines, std::min(count - 1, count * max_source_tokens / tokens));
   }
-  return lines;
 }
 
 std::vector<Hypothesis> translations_of(const DecodeWorkspace& decoding, const std::vector<MeasuredLine>& lines,

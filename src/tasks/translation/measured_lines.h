@@ -27,7 +27,8 @@ struct MeasuredLine {
 /// A measurement needs so many lines.
 inline constexpr size_t min_measured_lines = 200;
 
-/// At most 1,000 lines with 30,000 source tokens, spread evenly over a text.
+/// At most 1,000 lines, spread evenly over a text: as many as have 30,000 source tokens, but not fewer than
+/// `min_measured_lines` where the text has so many.
 std::vector<MeasuredLine> measured_lines(const ReferencedText& text);
 
 /// The best translation of each line. The model must be packed. When `stop` becomes nonzero, `Cancelled` is
