@@ -194,6 +194,16 @@ std::string as_text(const CleanReport& report) {
   return text;
 }
 
+/// Warns of rules that can be left out and have dropped most pairs.
+void warn_of_losses(const CleanReport& report, const std::string& folder) {
+  const std::vector<std::string_view> rules = clean_rules();
+  for (const auto& [rule, count] : report.dropped)
+    if (2 * count > report.read && rule != rules[0] && rule != rules[1])
+      log_warning(
+          "{} has dropped {} of {}; look at {}/dropped.tsv, and clean again with --keep {} if they are good",
+          rule, count, counted(report.read, "pair"), folder, rule);
+}
+
 void clean(const CorpusSettings& settings) {
   const std::vector<CorpusFiles> files = files_of(settings);
   CleanOptions options = settings.cleaning;
@@ -206,6 +216,7 @@ void clean(const CorpusSettings& settings) {
   const CleanReport report =
       clean_corpus(files, options, [&](size_t text, const CleanedPair& pair) { output.write(text, pair); });
   output.close();
+  warn_of_losses(report, settings.clean);
   TextOutput("-").write(settings.json ? to_json_text(report) : as_text(report));
 }
 

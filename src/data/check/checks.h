@@ -18,7 +18,8 @@ namespace sixfold {
 struct ParallelCheck {
   std::vector<CorpusFiles> train, valid, test;
   InvalidUtf8 invalid = InvalidUtf8::error;
-  PairLanguages languages;  ///< the declared languages; others are taken from names such as train.en
+  PairLanguages languages;    ///< the declared languages; others are taken from names such as train.en
+  bool is_direction = false;  ///< whether the texts are those of one of several directions (data.languages)
   std::optional<Tokenizers> tokenizers;  ///< the tokenizers of the model, if they exist already
   bool drops_repeats = false;            ///< whether training drops repeated pairs
   /// Training drops pairs in which one side has more than this many times the tokens of the other; 0: no limit.
@@ -38,6 +39,7 @@ struct LabelledCheck {
   std::vector<std::string> train, valid, test;
   InvalidUtf8 invalid = InvalidUtf8::error;
   bool weighted = false;  ///< whether classes have weights, so that rare classes are not neglected
+  int max_tokens = 0;     ///< a model reads at most so many tokens of a text; 0: no limit
   const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
 };
 

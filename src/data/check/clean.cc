@@ -47,9 +47,9 @@ bool read_pair(PairReader& reader, const CleanOptions& options, CleanedPair& pai
   return true;
 }
 
-/// The hash by which a pair is compared with earlier ones. For near duplicates only letters are compared. Lines
-/// with faults that will be dropped are compared exactly, since the next pair with the same letters and without
-/// faults must be kept.
+/// The hash by which a pair is compared with earlier ones: by its words as `data.repeats` does, or by its
+/// letters for near duplicates. Lines with faults that will be dropped are compared exactly, since the next
+/// pair without faults must be kept.
 uint64_t hash_of_pair(const LinePair& pair, const CleanOptions& options) {
   const auto hash = [](const std::string& text, uint64_t seed) {
     return hash_of(std::as_bytes(std::span(text)), seed);
@@ -64,7 +64,26 @@ uint64_t hash_of_pair(const LinePair& pair, const CleanOptions& options) {
                       target = letters_of(comparison_form(pair.second));
     if (!source.empty() && !target.empty()) return hash(target, hash(source, 1));
   }
-  return hash(pair.second, hash(pair.first, 0));
+  const auto compared = [&](const std::string& line) {
+    std::string words = as_words(line);
+    return words == line || has_fault(line) ? line : words;
+  };
+  return hash(compared(pair.second), hash(compared(pair.first), 0));
+}
+
+/// Says for each pair of all texts whether it repeats an earlier one.
+std::vector<bool> find_repeated_pairs(const std::vector<CorpusFiles>& files, const CleanOptions& options) {
+  RepeatFinder repeats(temporary_folder());
+  ReadingProgress progress("looking for duplicates");
+  for (const CorpusFiles& text : files) {
+    PairReader reader({text}, options.invalid);
+    for (CleanedPair pair; read_pair(reader, options, pair);) {
+      throw_if_stopped(options.stop);
+      progress.update([&] { return reader.fraction_read(); });
+      repeats.add(hash_of_pair(pair.lines, options));
+    }
+  }
+  return repeats.find([](int64_t, int64_t) { return true; }, options.stop);
 }
 
 /// The results of the first pass over a text.
@@ -74,12 +93,12 @@ struct KnownText {
   int64_t pairs;  ///< all pairs, also those that `PairReader` drops
 };
 
-/// The first pass over all texts.
+/// What is usual in all texts, without the pairs that are dropped as duplicates.
 class FirstPass {
  public:
   FirstPass(const std::vector<CorpusFiles>& files, const CleanOptions& options) {
     constexpr size_t sampled_bytes = 32 << 20, min_sampled_bytes = 1 << 20;
-    RepeatFinder repeats(temporary_folder());
+    if (applies(options, duplicates)) is_repeated_ = find_repeated_pairs(files, options);
     TextSurvey survey({.max_lines = std::numeric_limits<int64_t>::max(),
                        .is_compared = false,
                        .max_sampled = 50'000,
@@ -91,8 +110,7 @@ class FirstPass {
       const auto next = [&](LinePair& lines) {
         for (CleanedPair pair; read_pair(reader, options, pair);) {
           progress.update([&] { return reader.fraction_read(); });
-          repeats.add(hash_of_pair(pair.lines, options));
-          if (!pair.rule.empty()) continue;
+          if (is_repeated(pairs_++) || !pair.rule.empty()) continue;
           lines = std::move(pair.lines);
           return true;
         }
@@ -103,24 +121,24 @@ class FirstPass {
           survey_of_text.sampled_lines(),
           texts_.empty() ? declared_languages(options.languages, text) : texts_[0].statistics.languages());
       texts_.push_back({std::move(survey_of_text), std::move(statistics), reader.report().read});
-      pairs_ += reader.report().read;
     }
+    require(is_repeated_.empty() || std::ssize(is_repeated_) == pairs_,
+            "the texts have another number of pairs than before; they were changed meanwhile");
     if (applies(options, languages_mixed)) require_expected_languages();
-    if (applies(options, duplicates))
-      is_repeated_ = repeats.find([](int64_t, int64_t) { return true; }, options.stop);
   }
 
   const KnownText& text(size_t i) const { return texts_[i]; }
   int64_t pairs() const { return pairs_; }
   bool is_repeated(int64_t pair) const {
-    return !is_repeated_.empty() && is_repeated_[static_cast<size_t>(pair)];
+    return pair < std::ssize(is_repeated_) && is_repeated_[static_cast<size_t>(pair)];
   }
 
  private:
   void require_expected_languages() {
     std::vector<Finding> findings;
     for (KnownText& text : texts_)
-      find_languages(text.survey, text.statistics.detected(), texts_[0].statistics.languages(), findings);
+      find_languages(text.survey, text.statistics.detected(), texts_[0].statistics.languages(),
+                     "--source-language and --target-language", findings);
     require(findings.empty(), "{}, or keep all with --keep {}", findings.empty() ? "" : findings[0].text,
             languages_mixed);
   }

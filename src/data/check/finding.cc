@@ -29,11 +29,14 @@ std::string as_example(std::string_view text) {
 
 std::string to_json_text(std::span<const Finding> findings) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Finding& finding : findings)
+  for (const Finding& finding : findings) {
+    std::vector<std::string> examples;  // they contain names of files, which may have any bytes
+    for (const std::string& example : finding.examples) examples.push_back(replace_invalid_utf8(example));
     list.push_back({{"id", finding.id},
                     {"severity", name_of_enum(finding.severity)},
-                    {"text", finding.text},
-                    {"examples", finding.examples}});
+                    {"text", replace_invalid_utf8(finding.text)},
+                    {"examples", std::move(examples)}});
+  }
   return list.dump(2) + "\n";
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <unordered_set>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/join.h"
 #include "base/plural.h"
 #include "data/check/checks.h"
@@ -14,6 +16,7 @@
 #include "data/labelled_text.h"
 #include "data/question_reader.h"
 #include "data/sequence_store.h"
+#include "text/words.h"
 
 namespace sixfold {
 namespace {
@@ -90,7 +93,7 @@ void find_contradictions(const SurveyedText& text, std::vector<Finding>& finding
     if (is_new || other->second->lines.second == sample.lines.second) continue;
     ++count;
     if (examples.size() < max_examples)
-      examples.push_back(fmt::format("{} | and {}", sample.example(), other->second->lines.second));
+      examples.push_back(fmt::format("{} | and {}", sample.example(), as_example(other->second->lines.second)));
   }
   if (std::ssize(text.sample) < min_checked_lines || share_of(count, std::ssize(text.sample)) <= tolerated)
     return;
@@ -114,6 +117,40 @@ void find_in_lines(const std::vector<SurveyedText>& texts, bool whole_texts, std
     for (LocatedPair& pair : alone.sample) pair.lines.second.clear();
     find_faults(alone, statistics, whole_texts ? FaultScope::text : FaultScope::line, findings);
   }
+}
+
+/// Finds texts of validation and test data in another language than the training text.
+void find_other_languages(const std::vector<SurveyedText>& texts, std::vector<Finding>& findings) {
+  const auto language_of = [](const SurveyedText& text) {
+    return PairStatistics(text.sampled_lines(), {}).detected().source;
+  };
+  const std::string expected = language_of(texts[0]);
+  for (size_t i = 1; i < texts.size(); ++i)
+    if (const std::string found = language_of(texts[i]);
+        std::ssize(texts[i].sample) >= min_checked_lines / 2 && languages_differ(found, expected))
+      findings.push_back(
+          {"languages", Severity::warning,
+           fmt::format("{}: the texts are in '{}', but those of data.train are in '{}'. See whether this is "
+                       "the right file",
+                       texts[i].key, found, expected),
+           texts[i].examples()});
+}
+
+/// Finds texts of which the model reads only a part. Each word has at least one token.
+void find_unread(const SurveyedText& text, int max_tokens, std::vector<Finding>& findings) {
+  const auto too_long = [&](const LocatedPair& one) {
+    return static_cast<int64_t>(count_words(one.lines.first)) > max_tokens;
+  };
+  const int64_t count = std::ranges::count_if(text.sample, too_long), all = std::ssize(text.sample);
+  if (all < min_checked_lines || 2 * count <= all) return;
+  std::vector<std::string> examples;
+  for (const LocatedPair& one : text.sample)
+    if (examples.size() < max_examples && too_long(one)) examples.push_back(one.example());
+  findings.push_back({"truncated", Severity::warning,
+                      fmt::format("{}: {} have more than the {} tokens of data.max_tokens; the model sees only "
+                                  "their beginnings. Raise data.max_tokens, or split them",
+                                  text.key, text.share(count, all), max_tokens),
+                      std::move(examples)});
 }
 
 /// The files of a part of the data.
@@ -159,6 +196,7 @@ class ImageSurvey {
 
   Labels read(const Part& part) {
     Labels labels{.key = part.key, .labels = {}};
+    SurveyedText seen{.key = part.key, .unit = "image"};  // without samples
     int64_t damaged = 0, other = 0;
     std::vector<std::string> damaged_examples, other_examples;
     for (size_t i = 0; i + 1 < part.files.size(); i += 2) {
@@ -174,6 +212,7 @@ class ImageSurvey {
           if (damaged_examples.size() < max_examples) damaged_examples.push_back(as_example(*item->error));
           continue;
         }
+        compare(item->image, item->place, part.is_training, seen);
         const ImageSize& size = item->image.size;
         if (!size_) size_ = size;
         if (size == *size_) continue;
@@ -196,15 +235,34 @@ class ImageSurvey {
                        part.key, other == 1 ? "an image has" : fmt::format("{} images have", other),
                        size_->describe()),
            other_examples});
+    if (part.is_training)
+      find_duplicates(seen, "Remove them", findings);
+    else
+      find_overlap(seen, findings);
+    (part.is_training ? training_ : other_).insert(read_now_.begin(), read_now_.end());
+    read_now_.clear();
     return labels;
   }
 
   std::vector<Finding> findings;
 
  private:
+  /// Counts an image that the training data, or other data that were read before, have too.
+  void compare(const Image& image, const std::string& place, bool is_training, SurveyedText& seen) {
+    const uint64_t hash = hash_of(std::as_bytes(std::span(image.values)));
+    const auto count = [&](SurveyedText::Repeats& repeats, bool is_known) {
+      if (is_known && ++repeats.lines <= static_cast<int64_t>(max_examples)) repeats.examples.push_back(place);
+    };
+    ++seen.lines, ++seen.compared;
+    const bool is_new = read_now_.insert(hash).second;
+    count(seen.repeated, is_training ? !is_new : training_.contains(hash));
+    count(seen.in_other, other_.contains(hash));
+  }
+
   const ImageCheck& check_;
   ImageTexts texts_;
   std::optional<ImageSize> size_;
+  std::unordered_set<uint64_t> training_, other_, read_now_;  ///< hashes of images
 };
 
 }  // namespace
@@ -227,6 +285,13 @@ std::vector<Finding> check_labelled(const LabelledCheck& check) {
     find_overlap(texts[i], findings);
   }
   find_in_lines(texts, true, findings);
+  find_other_languages(texts, findings);
+  for (SurveyedText& text : texts) {
+    for (auto* const lengths : {&text.characters[1], &text.words[1]})
+      std::ranges::fill(*lengths, 0);  // of labels
+    find_cut(text, findings);
+    if (check.max_tokens > 0) find_unread(text, check.max_tokens, findings);
+  }
   return findings;
 }
 
@@ -241,7 +306,25 @@ std::vector<Finding> check_images(const ImageCheck& check) {
 
 std::vector<Finding> check_captions(const ImageCheck& check) {
   ImageSurvey survey(check, captions_of_files());
-  each_part(check, survey.findings, [&](const Part& part) { survey.read(part); });
+  TextSurvey all({.unit = "caption", .is_compared = false, .stop = check.stop});
+  std::vector<SurveyedText> texts;
+  each_part(check, survey.findings, [&](const Part& part) {
+    survey.read(part);
+    size_t file = 1;
+    int64_t line = 0;
+    std::function<bool(std::string&)> next_caption;
+    const auto next = [&](LinePair& pair) {
+      for (; file < part.files.size(); file += 2, line = 0, next_caption = nullptr) {
+        if (!next_caption) next_caption = captions_of_files().open(part.files[file]);
+        if (++line; next_caption(pair.first)) return true;
+      }
+      return false;
+    };
+    texts.push_back(all.read(part.key, part.is_training, next,
+                             [&] { return fmt::format("{}:{}", part.files[file], line); }));
+  });
+  find_in_lines(texts, true, survey.findings);
+  find_other_languages(texts, survey.findings);
   return std::move(survey.findings);
 }
 
@@ -265,6 +348,8 @@ std::vector<Finding> check_text(const TextCheck& check) {
     };
     texts.push_back(all.read(part.key, part.is_training, next, [&] { return reader->place(); }));
   });
+  find_duplicates(texts[0], "Remove them", findings);
+  find_other_languages(texts, findings);
   for (size_t i = 1; i < texts.size(); ++i) find_overlap(texts[i], findings);
   find_in_lines(texts, false, findings);
   return findings;

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
+#include "base/ascii.h"
 #include "text/language.h"
 #include "text/utf8.h"
 #include "text/words.h"
@@ -44,10 +46,16 @@ std::string language_of(std::span<const LinePair> sample, std::string LinePair::
   return 2 * most_frequent->second > all ? most_frequent->first : "";
 }
 
+/// The script of most lines; -1 if none has letters.
 int script_of(std::span<const LinePair> sample, std::string LinePair::*side) {
-  ScriptCounts counts;
-  for (const LinePair& pair : sample) counts.add(pair.*side);
-  return counts.commonest();
+  std::map<int, int64_t> lines;
+  for (const LinePair& pair : sample) {
+    ScriptCounts counts;
+    counts.add(pair.*side);
+    if (const int script = counts.commonest(); script >= 0) ++lines[script];
+  }
+  const auto most = std::ranges::max_element(lines, {}, [](const auto& one) { return one.second; });
+  return most == lines.end() ? -1 : most->first;
 }
 
 /// Whether a line is certainly in another language than `expected`, which CLD2 gets as a hint. For short lines,
@@ -62,6 +70,10 @@ bool is_foreign(const std::string& line, const std::string& expected, const std:
   return line.size() >= min_reliable_bytes || (!other_side.empty() && is_same_language(code, other_side));
 }
 
+bool is_copy(const LinePair& pair) {
+  return is_to_be_translated(pair.first) && as_words(pair.first) == as_words(pair.second);
+}
+
 /// Whether most letters of a line are of another script than that of the text. A few letters are allowed, since
 /// names in Latin letters occur in all languages. A character of Chinese or Japanese says as much as some three
 /// letters.
@@ -73,6 +85,23 @@ bool is_in_other_script(const std::string& line, int script) {
   return (ScriptCounts::is_dense(script) ? 3 : 1) * own < others && counts.letters() >= 4;
 }
 
+/// The same, without the words that stand in the other side of the pair too, which are names.
+bool is_in_other_script(const std::string& line, const std::string& other_side, int script) {
+  if (!is_in_other_script(line, script)) return false;
+  const auto words_of = [](const std::string& text) {
+    std::vector<std::string_view> words;
+    for (const TextRange& word : word_ranges(text))
+      words.push_back(std::string_view(text).substr(word.begin, word.end - word.begin));
+    return words;
+  };
+  const std::vector<std::string_view> others = words_of(other_side);
+  const std::set<std::string_view> names(others.begin(), others.end());
+  std::string rest;
+  for (const std::string_view word : words_of(line))
+    if (!names.contains(word)) (rest += word) += ' ';
+  return is_in_other_script(rest, script);
+}
+
 }  // namespace
 
 PairStatistics::PairStatistics(std::span<const LinePair> sample, const PairLanguages& declared)
@@ -81,6 +110,10 @@ PairStatistics::PairStatistics(std::span<const LinePair> sample, const PairLangu
                 declared.target.empty() ? detected_.target : declared.target},
       source_script_(script_of(sample, &LinePair::first)),
       target_script_(script_of(sample, &LinePair::second)) {
+  constexpr double all = 0.9;
+  const auto copies = std::ranges::count_if(sample, is_copy);
+  copies_are_faults_ = expected_.source.empty() || expected_.source != expected_.target ||
+                       static_cast<double>(copies) > all * static_cast<double>(sample.size());
   std::vector<double> ratios;
   for (const LinePair& pair : sample) ratios.push_back(log_ratio(pair));
   if (ratios.empty()) return;
@@ -91,6 +124,12 @@ PairStatistics::PairStatistics(std::span<const LinePair> sample, const PairLangu
 
 double PairStatistics::unevenness(const LinePair& pair) const {
   return std::exp(std::abs(log_ratio(pair) - usual_log_ratio_));
+}
+
+bool is_to_be_translated(const std::string& text) {
+  constexpr size_t min_words = 4, min_letter_bytes = 24;
+  if (count_words(text) >= min_words) return !letters_of(text).empty();
+  return std::ranges::none_of(text, is_ascii_letter) && letters_of(text).size() >= min_letter_bytes;
 }
 
 std::string as_words(std::string_view text) {
@@ -142,7 +181,7 @@ std::span<const PairFault> pair_faults() {
        0.002, 1, [](Pair p, Statistics) { return has_mojibake(p.first) || has_mojibake(p.second); }},
       {"copies", FaultScope::pair, "have a target that is the source",
        "The model learns to copy instead of to translate. Remove these pairs", 0.01, 1,
-       [](Pair p, Statistics) { return has_letter(p.first) && as_words(p.first) == as_words(p.second); }},
+       [](Pair p, Statistics statistics) { return statistics.copies_are_faults() && is_copy(p); }},
       {"length-ratio", FaultScope::pair,
        "have a target that is more than three times longer or shorter than usual for such a source",
        "Such a target is seldom a translation of its source: lines may be cut, joined or moved. Remove these "
@@ -156,8 +195,8 @@ std::span<const PairFault> pair_faults() {
        "repair these pairs",
        0.01, 1,
        [](Pair p, Statistics statistics) {
-         return is_in_other_script(p.first, statistics.script(true)) ||
-                is_in_other_script(p.second, statistics.script(false)) || mixes_alphabets(p.first) ||
+         return is_in_other_script(p.first, p.second, statistics.script(true)) ||
+                is_in_other_script(p.second, p.first, statistics.script(false)) || mixes_alphabets(p.first) ||
                 mixes_alphabets(p.second);
        }},
       {"languages-mixed", FaultScope::pair, "have a side in another language than the rest of that side",

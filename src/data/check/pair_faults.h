@@ -29,11 +29,15 @@ class PairStatistics {
   /// The factor, at least 1, by which the target is longer or shorter, in characters, than usual for a source
   /// of this length.
   double unevenness(const LinePair& pair) const;
+  /// Whether a target that is its source is a fault. Within one language, as in a text of corrections, it is
+  /// none unless nearly all are.
+  bool copies_are_faults() const { return copies_are_faults_; }
 
  private:
   PairLanguages detected_, expected_;
   int source_script_ = -1, target_script_ = -1;
   double usual_log_ratio_ = 0;
+  bool copies_are_faults_ = true;
 };
 
 /// What a fault is a property of: any line, a line that is a whole text, or a source with its target.
@@ -53,6 +57,9 @@ struct PairFault {
 
 /// All kinds of faults, in the order in which `clean_corpus` tests them.
 std::span<const PairFault> pair_faults();
+
+/// Whether a text is long enough that a copy of it is hardly a correct translation. Short ones may be names.
+bool is_to_be_translated(const std::string& text);
 
 /// A text with one space between words, and the same in lower case, which is the form in which repeated lines
 /// are compared.

@@ -28,10 +28,19 @@ SurveyedText survey(TextSurvey& all, const std::string& key, bool is_training,
                     const std::vector<CorpusFiles>& files, InvalidUtf8 invalid) {
   require_regular_files(files);
   PairReader reader(files, invalid);
-  SurveyedText text = all.read(
-      key, is_training, [&](LinePair& pair) { return reader.next(pair.first, pair.second); },
-      [&] { return reader.place(); });
+  std::vector<std::string> empty;
+  const auto next = [&](LinePair& pair) {
+    for (std::string_view dropped; reader.next_of_all(pair.first, pair.second, dropped);) {
+      if (dropped.empty()) return true;
+      if (dropped == "empty-lines" && empty.size() < max_examples)
+        empty.push_back(
+            fmt::format("{}: {} | {}", reader.place(), as_example(pair.first), as_example(pair.second)));
+    }
+    return false;
+  };
+  SurveyedText text = all.read(key, is_training, next, [&] { return reader.place(); });
   text.empty = reader.report().empty;
+  text.empty_examples = std::move(empty);
   return text;
 }
 
@@ -291,13 +300,19 @@ std::vector<Finding> check_parallel(const ParallelCheck& check) {
     const PairStatistics statistics(text.sampled_lines(), texts.empty() ? declared : PairLanguages());
     texts.push_back({std::move(text), statistics, is_training});
   };
+  const auto add_other = [&](const char* key, const std::vector<CorpusFiles>& files) {
+    add(check.is_direction ? fmt::format("{} ({})", key, name_of(files[0])) : key, false, files);
+  };
+  const bool is_one = check.train.size() == 1 && !check.is_direction;
   for (const CorpusFiles& files : check.train)
-    add(check.train.size() == 1 ? "data.train" : fmt::format("data.train ({})", name_of(files)), true, {files});
-  if (!check.valid.empty()) add("data.valid", false, check.valid);
-  if (!check.test.empty()) read_test([&] { add("data.test", false, check.test); }, findings);
+    add(is_one ? "data.train" : fmt::format("data.train ({})", name_of(files)), true, {files});
+  if (!check.valid.empty()) add_other("data.valid", check.valid);
+  if (!check.test.empty()) read_test([&] { add_other("data.test", check.test); }, findings);
 
   for (CheckedText& one : texts)
-    find_languages(one.text, one.statistics.detected(), texts[0].statistics.languages(), findings);
+    find_languages(one.text, one.statistics.detected(), texts[0].statistics.languages(),
+                   check.is_direction ? "data.languages" : "data.source_language and data.target_language",
+                   findings);
   find_shuffled(texts, check.stop, findings);
   for (const CheckedText& one : texts) {
     const SurveyedText& text = one.text;
@@ -313,7 +328,9 @@ std::vector<Finding> check_parallel(const ParallelCheck& check) {
         check.tokenizers ? find_tokens(text, *check.tokenizers, findings) : word_lengths(text);
     if (check.max_length > 0) find_too_long(text, lengths, check.max_length, findings);
   }
-  if (check.max_ratio > 0) std::erase_if(findings, [](const Finding& one) { return one.id == "length-ratio"; });
+  constexpr double like_fault = 3;  // such a ratio leaves out what `length-ratio` finds
+  if (check.max_ratio > 0 && check.max_ratio <= like_fault)
+    std::erase_if(findings, [](const Finding& one) { return one.id == "length-ratio"; });
   return findings;
 }
 

@@ -40,7 +40,7 @@ double share_up_to(const std::vector<double>& sorted, double value) {
 /// The evidence up to which targets count as shuffled, from the evidence of the actual pairs and of randomly
 /// combined pairs. Nothing if most actual pairs are like random ones.
 std::optional<double> threshold_of(std::vector<double> actual, std::vector<double> random) {
-  constexpr double max_shuffled = 0.5, max_lost = 1.0 / 500;
+  constexpr double max_shuffled = 0.5, max_lost = 1.0 / 500, max_lost_of_many = 1.0 / 100;
   std::ranges::sort(actual);
   std::ranges::sort(random);
   const auto quantile = [&](double part) {
@@ -50,13 +50,19 @@ std::optional<double> threshold_of(std::vector<double> actual, std::vector<doubl
   for (int part = 10; part < 20; ++part)
     shuffled = std::min(shuffled, share_up_to(actual, quantile(0.05 * part)) / (0.05 * part));
   if (shuffled > max_shuffled) return {};
-  double threshold = -std::numeric_limits<double>::infinity();
+  // The greatest threshold at which the matching pairs that are lost seem to be few. Where many pairs are
+  // shuffled, that estimate varies more than the limit: then also a greater threshold at which losing a
+  // matching pair, weighed ten times, costs less than keeping shuffled ones.
+  constexpr double weight_of_loss = 10;
+  double by_loss = -std::numeric_limits<double>::infinity(), by_cost = by_loss, least_cost = shuffled;
   for (const double value : actual) {
-    const double lost = share_up_to(actual, value) - shuffled * share_up_to(random, value);
-    if (value > quantile(0.95) || lost > max_lost * (1 - shuffled)) break;
-    threshold = value;
+    if (value > quantile(0.95)) break;
+    const double found = share_up_to(random, value), lost = share_up_to(actual, value) - shuffled * found;
+    if (lost <= max_lost * (1 - shuffled)) by_loss = value;
+    const double cost = weight_of_loss * lost + shuffled * (1 - found);
+    if (cost < least_cost && lost <= max_lost_of_many * (1 - shuffled)) least_cost = cost, by_cost = value;
   }
-  return threshold;
+  return std::max(by_loss, by_cost);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <unordered_map>
 
@@ -80,7 +81,10 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
     text.characters[target].resize(SurveyedText::longest + 1);
     text.words[target].resize(SurveyedText::longest + 1);
   }
-  int64_t step = 1;
+  // Lines are chosen by hashes of their numbers, since a text may have faults in every second line.
+  constexpr size_t min_sampled = 64;  // longer pairs are left out, which would leave no place for others
+  uint64_t limit = std::numeric_limits<uint64_t>::max();
+  std::vector<uint64_t> hashes;
   size_t sampled_bytes = 0;
   std::vector<uint64_t> read_now;
   for (LinePair pair; text.lines < settings_.max_lines && next(pair); ++text.lines) {
@@ -115,16 +119,26 @@ SurveyedText TextSurvey::read(std::string key, bool is_training, const NextPair&
       ++text.characters[target][bin(count_characters(line))];
       ++text.words[target][bin(static_cast<int64_t>(count_words(line)))];
     }
-    if (text.lines % step != 0) continue;
+    const size_t bytes = pair.first.size() + pair.second.size();
+    const uint64_t hash = hash_of(std::as_bytes(std::span(&text.lines, 1)));
+    if (hash > limit || bytes > settings_.max_sampled_bytes / min_sampled) continue;
     text.sample.push_back({pair, place()});
-    sampled_bytes += pair.first.size() + pair.second.size();
-    if (text.sample.size() <= settings_.max_sampled && sampled_bytes <= settings_.max_sampled_bytes) continue;
-    for (size_t i = 1; 2 * i < text.sample.size(); ++i) text.sample[i] = std::move(text.sample[2 * i]);
-    text.sample.resize((text.sample.size() + 1) / 2);
-    sampled_bytes = 0;
-    for (const LocatedPair& kept : text.sample)
-      sampled_bytes += kept.lines.first.size() + kept.lines.second.size();
-    step *= 2;
+    hashes.push_back(hash);
+    sampled_bytes += bytes;
+    while (text.sample.size() > settings_.max_sampled || sampled_bytes > settings_.max_sampled_bytes) {
+      limit /= 2;
+      size_t kept = 0;
+      sampled_bytes = 0;
+      for (size_t i = 0; i < hashes.size(); ++i) {
+        if (hashes[i] > limit) continue;
+        sampled_bytes += text.sample[i].lines.first.size() + text.sample[i].lines.second.size();
+        hashes[kept] = hashes[i];
+        if (kept != i) text.sample[kept] = std::move(text.sample[i]);
+        ++kept;
+      }
+      hashes.resize(kept);
+      text.sample.resize(kept);
+    }
   }
   other_.insert(read_now.begin(), read_now.end());
   return text;
@@ -183,7 +197,7 @@ bool languages_differ(const std::string& found, const std::string& expected) {
 }
 
 void find_languages(SurveyedText& text, const PairLanguages& found, const PairLanguages& expected,
-                    std::vector<Finding>& findings) {
+                    std::string_view setting, std::vector<Finding>& findings) {
   const bool other_source = languages_differ(found.source, expected.source),
              other_target = languages_differ(found.target, expected.target);
   if (std::ssize(text.sample) < min_checked_lines / 2 || (!other_source && !other_target)) return;
@@ -198,10 +212,9 @@ void find_languages(SurveyedText& text, const PairLanguages& found, const PairLa
   else
     message = fmt::format(
         "{}: the {} are in '{}', but '{}' is expected. See whether this is the right file; if it is, set "
-        "the languages (--source-language and --target-language, in a config data.source_language and "
-        "data.target_language)",
+        "{}",
         text.key, other_source ? "sources" : "targets", other_source ? found.source : found.target,
-        other_source ? expected.source : expected.target);
+        other_source ? expected.source : expected.target, setting);
   findings.push_back({text.is_swapped ? "languages-swapped" : "languages",
                       text.is_swapped ? Severity::error : Severity::warning, message, text.examples()});
 }
@@ -249,12 +262,11 @@ void find_empty(const SurveyedText& text, std::vector<Finding>& findings) {
   }
   if (all < min_checked_lines / 2 || share_of(text.empty, all) <= tolerated) return;
   findings.push_back(
-      {"empty-lines",
-       Severity::warning,
+      {"empty-lines", Severity::warning,
        fmt::format("{}: {} have an empty side, and are left out. See whether the files are whole, and whether "
                    "their lines still belong together",
                    text.key, text.share(text.empty, all)),
-       {}});
+       text.empty_examples});
 }
 
 bool CutLength::is_cut(const LinePair& pair) const {
@@ -288,11 +300,15 @@ void find_cut(const SurveyedText& text, std::vector<Finding>& findings) {
       if (examples.size() < max_examples && cut.is_cut(pair.lines)) examples.push_back(pair.example());
     findings.push_back(
         {"truncated", Severity::warning,
-         fmt::format("{}: {} have a {} of exactly {} {}, and none has more: they were cut there. A model "
-                     "learns from them to stop in the middle of a sentence. Make the files again without "
-                     "that limit, or leave these lines out",
-                     text.key, text.share(cut.lines, text.lines), cut.of_target ? "target" : "source",
-                     cut.length, cut.in_words ? "words" : "characters"),
+         fmt::format(
+             "{}: {} have {} of exactly {} {}, and none has more: they were cut there. {}Make the "
+             "files again without that limit, or leave these lines out",
+             text.key, text.share(cut.lines, text.lines),
+             text.unit != "pair" ? "a length"
+             : cut.of_target     ? "a target"
+                                 : "a source",
+             cut.length, cut.in_words ? "words" : "characters",
+             text.unit == "pair" ? "A model learns from them to stop in the middle of a sentence. " : ""),
          std::move(examples)});
   }
 }

@@ -30,7 +30,8 @@ struct SurveyedText {
   std::string_view unit;  ///< "pair" or "text"
   int64_t lines = 0;      ///< lines that were read
   int64_t empty = 0;      ///< lines that were left out because a side is empty
-  int64_t compared = 0;   ///< lines that are long enough to be compared with others
+  std::vector<std::string> empty_examples = {};
+  int64_t compared = 0;  ///< lines that are long enough to be compared with others
   /// Lines that another text has too.
   struct Repeats {
     int64_t lines = 0;
@@ -126,8 +127,9 @@ void find_duplicates(const SurveyedText& train, std::string_view remedy, std::ve
 /// Finds lines of another text that are in the training text too, or in one that was read before.
 void find_overlap(const SurveyedText& text, std::vector<Finding>& findings);
 /// Finds a side in another language than expected. Sets `is_swapped` if source and target are swapped.
+/// `setting`: what declares the languages.
 void find_languages(SurveyedText& text, const PairLanguages& found, const PairLanguages& expected,
-                    std::vector<Finding>& findings);
+                    std::string_view setting, std::vector<Finding>& findings);
 /// Finds faults of single pairs, of the kinds that apply to `scope`.
 void find_faults(const SurveyedText& text, const PairStatistics& statistics, FaultScope scope,
                  std::vector<Finding>& findings);

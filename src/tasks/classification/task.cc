@@ -147,6 +147,7 @@ std::vector<Finding> ClassificationConfig::check_data(const std::atomic<int>* st
                          .test = data.test,
                          .invalid = data.invalid_utf8,
                          .weighted = !data.class_weights.empty(),
+                         .max_tokens = data.max_tokens,
                          .stop = stop});
 }
 

@@ -176,6 +176,10 @@ std::vector<Finding> ImageCaptioningConfig::check_data(const std::atomic<int>* s
   return check_captions({.train = options_.data.train, .valid = options_.data.valid, .stop = stop});
 }
 
+void ImageCaptioningConfig::require_start(const ModelConfig& config) const {
+  require_task(config, ImageCaptioningOptions::network, options_.start.model);
+}
+
 bool ImageCaptioningConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
 
 std::unique_ptr<Task> ImageCaptioningConfig::open(const TaskStart& start) const {

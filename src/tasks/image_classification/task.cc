@@ -144,6 +144,10 @@ HeadConfig ImageClassificationConfig::expected_head() const {
   return {.kind = OutputHead::classes, .classes = 2, .pooling = options_.classifier.pooling};
 }
 
+void ImageClassificationConfig::require_start(const ModelConfig& config) const {
+  require_task(config, ClassificationSettings::network_on_images, options_.start.model);
+}
+
 bool ImageClassificationConfig::is_data_file(std::string_view name) const {
   return is_sequence_store_file(name);
 }

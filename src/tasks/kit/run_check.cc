@@ -1,14 +1,17 @@
 #include "tasks/kit/run_check.h"
 
 #include <fmt/format.h>
+#include <unicode/utf8.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "backend/backend.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "data/lines.h"
 #include "model/transformer.h"
 #include "text/tokenizers.h"
 
@@ -42,6 +45,44 @@ double forecast_updates(const ModelConfig& config, const TrainOptions& options) 
   return 60 * options.train.minutes * rate / (operations_of_token(config) * tokens);
 }
 
+size_t count_distinct_characters(const std::vector<std::string>& files) {
+  constexpr size_t max_bytes = 32'000'000, ascii = 95;
+  std::set<UChar32> characters;
+  try {
+    for (const std::string& file : files) {
+      LineReader reader(file);
+      size_t bytes = 0;
+      for (std::string line; bytes < max_bytes && reader.next(line); bytes += line.size())
+        for (size_t i = 0; i < line.size();) {
+          UChar32 c = 0;
+          U8_NEXT(line.data(), i, line.size(), c);
+          if (c >= 0x80) characters.insert(c);
+        }
+    }
+  } catch (const Error&) {  // reported when the files are read
+  }
+  return characters.size() + ascii;
+}
+
+void check_vocabulary(const TokenizerOptions& options, const std::vector<std::string>& files,
+                      std::vector<Finding>& findings) {
+  // Normalization makes one of some characters, such as those of full width.
+  constexpr double kept = 0.8;
+  if (options.kind != TokenizerKind::sentencepiece || !options.source.empty() || options.vocab_size <= 0 ||
+      options.character_coverage < 1)
+    return;
+  const size_t characters = count_distinct_characters(files);
+  if (options.vocab_size >= kept * static_cast<double>(characters)) return;
+  findings.push_back(
+      {"vocabulary",
+       Severity::error,
+       fmt::format("tokenizer.vocab_size: {} tokens have no place for the {} characters of the text, of which "
+                   "each needs one. Raise it, or leave out rare characters (tokenizer.character_coverage: "
+                   "0.9995)",
+                   options.vocab_size, characters),
+       {}});
+}
+
 int expected_vocabulary(const TokenizerOptions& options) {
   constexpr int default_size = 8000;
   if (options.source.empty() && options.target.empty())
@@ -71,8 +112,10 @@ void check_resources(const ModelConfig& config, const TrainOptions& options, con
            {}});
   }
   const double weights = static_cast<double>(parameter_count(config));
-  const double in_memory =
-      weights * (options.train.ema_decay > 0 ? 20 : 16);  // weights, gradients, two moments, average
+  const OptimizerOptions& optimizer = options.optimizer;
+  const int moments = optimizer.kind == OptimizerKind::adam ? 2 : optimizer.momentum > 0 ? 1 : 0;
+  const double bytes_of_state = 4.0 * (moments + (options.train.ema_decay > 0 ? 1 : 0));
+  const double in_memory = weights * (8 + bytes_of_state);  // weights and gradients are not in the state
   const auto available = static_cast<double>(available_memory());
   if (available > 0 && in_memory > available)
     findings.push_back({"memory",
@@ -83,8 +126,8 @@ void check_resources(const ModelConfig& config, const TrainOptions& options, con
                         {}});
   std::error_code error;
   const auto space = std::filesystem::space(folder, error);
-  const double on_disk =
-      weights * (12.0 * options.checkpoint.keep_last + (options.checkpoint.keep_best ? 4 : 0) + 4);
+  const double on_disk = weights * ((4 + bytes_of_state) * options.checkpoint.keep_last +
+                                    (options.checkpoint.keep_best ? 4 : 0) + 4);
   if (!error && static_cast<double>(space.available) < on_disk)
     findings.push_back(
         {"disk",

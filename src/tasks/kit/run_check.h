@@ -23,6 +23,14 @@ double forecast_updates(const ModelConfig& config, const TrainOptions& options);
 void check_resources(const ModelConfig& config, const TrainOptions& options, const std::string& folder,
                      std::vector<Finding>& findings);
 
+/// The number of distinct characters of files, of which at most 32 MB each are read; all of ASCII are counted.
+/// Files that can't be read count as empty.
+size_t count_distinct_characters(const std::vector<std::string>& files);
+
+/// Checks whether a vocabulary that is to be made of these files has a place for each of their characters.
+void check_vocabulary(const TokenizerOptions& options, const std::vector<std::string>& files,
+                      std::vector<Finding>& findings);
+
 /// The size of the vocabulary: that of the given tokenizer, or otherwise that of the options.
 int expected_vocabulary(const TokenizerOptions& options);
 

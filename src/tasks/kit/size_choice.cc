@@ -32,17 +32,32 @@ bool is_limited_by_minutes_alone(const OptionNode& root) {
          number_at(root, "train.epochs") <= 0;
 }
 
+std::vector<std::string> training_files(const OptionNode& root) {
+  std::vector<std::string> names;
+  if (const OptionNode* files = root.find_path("data.train"))
+    for (const OptionNode& file : list_elements({*files, "data.train", {}})) names.push_back(file.text);
+  return names;
+}
+
 /// The size of the training data in megabytes. A gzipped file counts three times its size.
 double megabytes_of_data(const OptionNode& root) {
   double bytes = 0;
-  const OptionNode* files = root.find_path("data.train");
-  if (!files) return 0;
-  for (const OptionNode& file : list_elements({*files, "data.train", {}})) {
+  for (const std::string& file : training_files(root)) {
     std::error_code missing;  // reported when the file is read
-    const auto size = std::filesystem::file_size(file.text, missing);
-    if (!missing) bytes += static_cast<double>(size) * (file.text.ends_with(".gz") ? 3 : 1);
+    const auto size = std::filesystem::file_size(file, missing);
+    if (!missing) bytes += static_cast<double>(size) * (file.ends_with(".gz") ? 3 : 1);
   }
   return bytes / 1e6;
+}
+
+/// An assignment of tokenizer.vocab_size with a size that has room for all characters and for words. All other
+/// assignments are unchanged.
+std::string with_room_for_characters(std::string assignment, const OptionNode& root) {
+  constexpr std::string_view vocabulary = "tokenizer.vocab_size=";
+  if (!assignment.starts_with(vocabulary)) return assignment;
+  const size_t given = std::stoul(assignment.substr(vocabulary.size()));
+  const size_t needed = count_distinct_characters(training_files(root)) * 5 / 4 + 500;
+  return needed <= given ? assignment : fmt::format("{}{}", vocabulary, (needed + 999) / 1000 * 1000);
 }
 
 Precision precision_of(const OptionNode& root) {
@@ -115,15 +130,18 @@ std::vector<std::string> choose_sizes(const OptionNode& root, std::span<const Si
   const double megabytes = megabytes_of_data(root);
   const SizeChoice* best = &table.front();
   for (const SizeChoice& row : table)
-    if (row.operations <= operations && row.megabytes <= megabytes) best = &row;
+    if (row.operations <= operations && row.megabytes <= megabytes &&
+        std::pair(best->megabytes, best->operations) <= std::pair(row.megabytes, row.operations))
+      best = &row;
   const auto excludes = [&](const std::string& word) {
     return is_condition(word) ? contradicts(word, root) : given(key_of(word));
   };
   std::vector<std::string> chosen;
   for (const std::string_view group : best->options) {
     const std::vector<std::string> assignments = words_of(group);
-    if (std::ranges::none_of(assignments, excludes))
-      std::ranges::copy_if(assignments, std::back_inserter(chosen), has_value);
+    if (std::ranges::any_of(assignments, excludes)) continue;
+    for (const std::string& assignment : assignments)
+      if (has_value(assignment)) chosen.push_back(with_room_for_characters(assignment, root));
   }
   return chosen;
 }

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model_folder/model_folder.h"
+#include "tasks/kit/encoder_task.h"
 #include "tasks/kit/run_check.h"
 #include "tasks/kit/task_options.h"
 #include "train/task.h"
@@ -43,6 +45,14 @@ class TaskConfigOf : public TaskConfig {
   void verify(const std::string& folder) const override { verify_tokenizers(folder); }
   std::vector<Finding> check(const CheckRequest& request) const final {
     std::vector<Finding> findings = check_data(request.stop);
+    if (const std::string& start = options_.start.model; !start.empty()) try {
+        require_start(load_model_config(start));
+      } catch (const Error& error) {
+        findings.push_back({"start-model", Severity::error, fmt::format("start.model: {}", error.what()), {}});
+      }
+    if constexpr (!requires { options_.image; })
+      if (options_.tokenizers_from().empty())
+        check_vocabulary(options_.tokenizer, options_.data.train, findings);
     check_resources(options_, expected_head(), request.folder, findings);
     return findings;
   }
@@ -50,6 +60,12 @@ class TaskConfigOf : public TaskConfig {
  protected:
   /// Returns the findings of `check` about the data (data/check/checks.h).
   virtual std::vector<Finding> check_data(const std::atomic<int>* stop) const = 0;
+  /// Throws an input error unless a run can start from a model with this config, that of start.model. By
+  /// default its encoder is taken.
+  virtual void require_start(const ModelConfig& config) const {
+    ModelConfig encoder = config;
+    keep_encoder(encoder, options_.start.model, task());
+  }
   /// The head of the model, as far as it is known before the data are read.
   virtual HeadConfig expected_head() const { return {}; }
 

@@ -130,6 +130,10 @@ std::vector<Finding> LanguageModelConfig::check_data(const std::atomic<int>* sto
   return check_documents(options_.data, stop);
 }
 
+void LanguageModelConfig::require_start(const ModelConfig& config) const {
+  require_task(config, LanguageModelSettings::network, options_.start.model);
+}
+
 bool LanguageModelConfig::is_data_file(std::string_view name) const { return is_sequence_store_file(name); }
 
 std::unique_ptr<Task> LanguageModelConfig::open(const TaskStart& start) const {

@@ -64,6 +64,7 @@ std::span<const SizeChoice> TranslationOptions::sizes() {
       {0, small_text, {narrow, one_layer, pre_norm, few_tokens, batch, rate, "model.dropout=0.2"}},
       {0, large_text, {narrow, one_layer, pre_norm, tokens, batch, rate, "model.dropout=0"}},
       {12, small_text, {narrow, one_layer, pre_norm, few_tokens, batch, rate, "model.dropout=0.3"}},
+      {40, small_text, {narrow, two_layers, pre_norm, few_tokens, batch, rate, "model.dropout=0.3"}},
       {40, large_text, {narrow, two_layers, pre_norm, tokens, batch, rate, "model.dropout=0.1"}},
       {150,
        large_text,
@@ -97,6 +98,13 @@ void validate(const TranslationOptions& o) {
           "data.languages: a tokenizer of {} has no tokens for languages; choose sentencepiece or whitespace "
           "(tokenizer.kind)",
           name_of_enum(o.tokenizer.kind));
+  require(
+      o.data.weights.empty() || std::ranges::any_of(o.data.weights, [](double weight) { return weight > 0; }),
+      "data.weights: every weight is 0, so that there is nothing to train on");
+  require(o.data.max_ratio == 0 || o.data.max_ratio >= 1,
+          "data.max_ratio: {} would drop every pair, since the longer side has at least as many tokens as the "
+          "other; give at least 1, or 0 for no limit",
+          o.data.max_ratio);
   require(o.data.languages.empty() || (o.data.source_language.empty() && o.data.target_language.empty()),
           "data.languages: says the languages of each text; leave out data.source_language and "
           "data.target_language");

@@ -201,6 +201,7 @@ std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop)
   };
   std::vector<Finding> all = check_parallel(check);
   std::erase_if(all, is_about_languages);
+  check.is_direction = true;
   for (size_t i = 0; i < train.size(); ++i) {
     const auto one = [&](const std::vector<CorpusFiles>& texts) {
       return texts.empty() ? texts : std::vector{texts[i]};
@@ -212,6 +213,10 @@ std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop)
       if (is_about_languages(finding)) all.push_back(std::move(finding));
   }
   return all;
+}
+
+void TranslationConfig::require_start(const ModelConfig& config) const {
+  require_task(config, TranslationSettings::network, options_.start.model);
 }
 
 bool TranslationConfig::is_data_file(std::string_view name) const { return is_token_store_file(name); }

@@ -317,6 +317,70 @@ TEST_F(Clean, ATextThatIsShuffledAsAWholeIsNotDropped) {
   EXPECT_EQ(std::ranges::count(rules, "targets-shuffled"), 0);
 }
 
+/// However many they are, up to about half. How many are found varies with the share and the text.
+TEST_P(CleanMixed, DropsShuffledTargets) {
+  const bool is_tanaka = GetParam().name == std::string("tanaka");
+  for (const double share : {0.05, 0.15, 0.3, 0.45}) {
+    Pairs pairs(good_.begin(), good_.begin() + std::min<std::ptrdiff_t>(std::ssize(good_), 8000));
+    RandomStream random(7, 1);
+    std::vector<size_t> moved;
+    for (size_t i = 0; i < pairs.size(); ++i)
+      if (random.uniform() < share) moved.push_back(i);
+    for (size_t k = 0; k + 1 < moved.size(); ++k) std::swap(pairs[moved[k]].second, pairs[moved[k + 1]].second);
+    const std::vector<std::string> rules = rules_of({put(pairs, "a", ".en", GetParam().target_end)},
+                                                    {.keep = {"duplicates", "length-ratio"}, .threads = 2});
+    double found = 0, lost = 0;
+    for (size_t i = 0, k = 0; i < pairs.size(); ++i) {
+      const bool is_moved = k < moved.size() && moved[k] == i;
+      k += is_moved;
+      if (rules[i] == "targets-shuffled") ++(is_moved ? found : lost);
+    }
+    found /= static_cast<double>(moved.size()), lost /= static_cast<double>(pairs.size() - moved.size());
+    EXPECT_GT(found, 0.45) << share;
+    EXPECT_LT(lost, is_tanaka ? 0.02 : 0.01) << share;
+    RecordProperty(fmt::format("shuffled {}", share), fmt::format("found {:.3f}, lost {:.4f}", found, lost));
+  }
+}
+
+/// Repeated pairs are dropped, and say nothing of what is usual.
+TEST_F(Clean, WhatIsUsualIsLearnedFromPairsThatStay) {
+  Pairs pairs = demo_pairs(1500);
+  const std::string text = "This page uses cookies.";
+  for (int i = 0; i < 2500; ++i) pairs.emplace_back(text, text + std::string(400, 'x'));
+  const LinePair longest = *std::ranges::max_element(
+      pairs, {}, [](const LinePair& pair) { return pair.second.size() < 400 ? pair.second.size() : 0; });
+  for (int i = 0; i < 50; ++i) pairs.push_back(longest);
+  const std::vector<std::string> rules = rules_of({put(pairs)});
+  EXPECT_GT(std::ranges::count(rules, ""), 1300);
+  EXPECT_EQ(std::ranges::count(rules, "truncated"), 0);
+}
+
+/// An enormous line has no place in the sample of which everything else is learned.
+TEST_F(Clean, OneLineDoesNotDecideWhatIsUsual) {
+  Pairs pairs = demo_pairs(1000);
+  std::string line;
+  for (int i = 0; i < 17'500'000; ++i) line += "x ";
+  pairs.insert(pairs.begin(), {line, "Seite"});
+  const std::vector<std::string> rules = rules_of({put(pairs)});
+  EXPECT_EQ(rules[0], "length-ratio");
+  EXPECT_GT(std::ranges::count(rules, ""), 900);
+}
+
+/// White space tells no pairs apart, as in data.repeats.
+TEST_F(Clean, DuplicatesAreWrittenAlike) {
+  Pairs pairs = demo_pairs(300);
+  pairs.push_back(pairs[0]);
+  pairs.back().second.replace(pairs.back().second.find(' '), 1, "\u3000");
+  pairs.insert(pairs.begin(), {pairs[1].first + "  ", pairs[1].second});
+  std::vector<std::string> rules = rules_of({put(pairs)}, {.keep = {"scripts"}});
+  EXPECT_EQ(rules[0], "white-space");
+  EXPECT_EQ(rules[2], "") << "a pair with a fault does not take a better one with it";
+  EXPECT_EQ(rules.back(), "duplicates");
+  rules = rules_of({put(pairs)}, {.keep = {"white-space"}});
+  EXPECT_EQ(rules[0], "");
+  EXPECT_EQ(rules[2], "duplicates");
+}
+
 TEST_F(Clean, APlaceholderBesideManySourcesIsDropped) {
   Pairs pairs = demo_pairs(2600);
   for (size_t i = 0; i < pairs.size(); i += 20) pairs[i].second = "This translation is not there yet.";

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -107,6 +108,57 @@ TEST_F(LabelledCheckTest, FindsImagesOfOtherSizes) {
   image("b.pgm", 3);
   EXPECT_TRUE(check_images({.train = {list, labels}}).empty());
   EXPECT_TRUE(check_captions({.train = {list, labels}}).empty());
+}
+
+TEST_F(LabelledCheckTest, ComparesImages) {
+  std::string list, labels, captions;
+  const auto add = [&](int number, const std::string& content) {
+    const std::string name = std::to_string(number) + ".pgm";
+    put(name, "P5 3 2 255\n" + content);
+    list += name + "\n";
+    labels += number % 2 ? "x\n" : "y\n";
+    captions += "a picture with the number " + std::to_string(number) + "\n";
+  };
+  const auto content = [](int i) { return fmt::format("{:06}", i); };
+  for (int i = 0; i < 120; ++i) add(i, content(i));
+  const std::string train = put("train", list), train_labels = put("train.labels", labels),
+                    train_captions = put("train.captions", captions);
+  EXPECT_EQ(to_text(check_images({.train = {train, train_labels}})), "");
+  list = labels = captions = "";
+  for (int i = 200; i < 300; ++i) add(i, content(i % 10 == 0 ? i - 200 : i));
+  const std::string valid = put("valid", list), valid_labels = put("valid.labels", labels);
+  EXPECT_EQ(to_text(check_images({.train = {valid, valid_labels}})), "");
+  const auto findings = check_images(
+      {.train = {train, train_labels}, .valid = {valid, valid_labels}, .test = {valid, valid_labels}});
+  ASSERT_EQ(findings.size(), 3u) << to_text(findings);
+  EXPECT_NE(findings[0].text.find("data.valid: 10 of 100 images (10%) are in data.train"), std::string::npos)
+      << findings[0].text;
+  EXPECT_NE(findings[2].text.find("are in data.valid too"), std::string::npos) << findings[2].text;
+  EXPECT_TRUE(has(check_images({.train = {train, train_labels, train, train_labels}}), "duplicates"));
+  EXPECT_EQ(to_text(check_captions({.train = {train, train_captions}})), "");
+  const std::string bad = put("bad.captions", [&] {
+    std::string text;
+    for (int i = 0; i < 120; ++i) text += "ein Bild fÃ¼r dich\n";
+    return text;
+  }());
+  EXPECT_TRUE(has(check_captions({.train = {train, bad}}), "mojibake"));
+}
+
+TEST_F(LabelledCheckTest, FindsTextsThatWereCutAndOtherLanguages) {
+  std::string cut, english, german;
+  for (int i = 0; i < 300; ++i) {
+    const std::string label = i % 2 ? "a\t" : "b\t";
+    const std::string text =
+        fmt::format("{} the old man walks through the park with his dog and {} cats", i, i);
+    english += label + text + "\n";
+    cut += label + text.substr(0, static_cast<size_t>(20 + i % 30 * 2)).substr(0, 50) + "\n";
+    german += label + fmt::format("{} der alte Mann geht mit seinem Hund durch den Park und {}", i, i) + "\n";
+  }
+  const std::string train = put("en.tsv", english);
+  EXPECT_EQ(to_text(check_labelled({.train = {train}, .max_tokens = 100})), "");
+  EXPECT_TRUE(has(check_labelled({.train = {put("cut.tsv", cut)}}), "truncated"));
+  EXPECT_TRUE(has(check_labelled({.train = {train}, .max_tokens = 8}), "truncated"));
+  EXPECT_TRUE(has(check_labelled({.train = {train}, .valid = {put("de.tsv", german)}}), "languages"));
 }
 
 TEST_F(LabelledCheckTest, LooksAtShortLinesOfText) {

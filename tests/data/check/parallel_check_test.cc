@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -471,6 +472,71 @@ TEST(ParallelCheck, KnowsFormerCodesAndLanguagesThatCanNotBeToldApart) {
   }
 }
 
+/// Texts may be joined line by line, so that a sample of every second line would see one of them only.
+TEST(ParallelCheck, SeesFaultsOfEveryFourthLine) {
+  const TemporaryFolder folder;
+  for (const int phase : {0, 1, 3}) {
+    std::string sources, targets;
+    for (int i = 0; i < 50'000; ++i) {
+      sources += fmt::format("line {} of many\n", i);
+      targets += fmt::format("die Zeile {} {} vielen\n", i, i % 4 == phase ? "fÃ¼r" : "für");
+    }
+    write_file_atomically(folder / "a.en", sources);
+    write_file_atomically(folder / "a.de", targets);
+    const std::vector<Finding> findings = check_parallel({.train = {{folder / "a.en", folder / "a.de", ""}}});
+    const auto found = std::ranges::find(findings, "mojibake", &Finding::id);
+    ASSERT_NE(found, findings.end()) << phase;
+    const double percent = std::stod(found->text.substr(found->text.find('(') + 1));
+    EXPECT_NEAR(percent, 25, 2) << found->text;
+  }
+}
+
+TEST(ParallelCheck, NamesThePlacesOfEmptyLines) {
+  const std::vector<Finding> findings = findings_of_made("en", "de", [](int i) {
+    return LinePair{fmt::format("line {} of many", i), i % 10 == 5 ? "" : fmt::format("die Zeile {}", i)};
+  });
+  const auto found = std::ranges::find(findings, "empty-lines", &Finding::id);
+  ASSERT_NE(found, findings.end());
+  ASSERT_EQ(found->examples.size(), 3u);
+  EXPECT_NE(found->examples[0].find("a.en:6: line 5 of many | "), std::string::npos) << found->examples[0];
+}
+
+/// A high limit leaves out nothing of what is found.
+TEST(ParallelCheck, OnlyALowMaximumRatioHidesUnevenPairs) {
+  const TemporaryFolder folder;
+  std::string sources, targets;
+  for (int i = 0; i < 1000; ++i) {
+    sources += fmt::format("line {} of many lines with some words that are always the same\n", i);
+    targets += i % 5 == 0 ? fmt::format("Nr. {}\n", i)
+                          : fmt::format("die Zeile {} von vielen mit Wörtern, die immer gleich sind\n", i);
+  }
+  write_file_atomically(folder / "a.en", sources);
+  write_file_atomically(folder / "a.de", targets);
+  ParallelCheck check{.train = {{folder / "a.en", folder / "a.de", ""}}};
+  for (const double ratio : {0.0, 1000.0}) {
+    check.max_ratio = ratio;
+    EXPECT_TRUE(has(check_parallel(check), "length-ratio")) << ratio;
+  }
+  check.max_ratio = 2;
+  EXPECT_FALSE(has(check_parallel(check), "length-ratio"));
+}
+
+/// Of several directions, the message names the text and the setting that it has.
+TEST(ParallelCheck, NamesTheTextOfADirection) {
+  const TemporaryFolder folder;
+  std::string lines;
+  for (int i = 0; i < 200; ++i)
+    lines += fmt::format("The old man walks through the park with his {} dogs\n", i);
+  write_file_atomically(folder / "a.x", lines);
+  write_file_atomically(folder / "a.y", lines);
+  const std::vector<Finding> findings = check_parallel(
+      {.train = {{folder / "a.x", folder / "a.y", ""}}, .languages = {"en", "ja"}, .is_direction = true});
+  ASSERT_TRUE(has(findings, "languages")) << to_text(findings);
+  const std::string& text = std::ranges::find(findings, "languages", &Finding::id)->text;
+  EXPECT_NE(text.find("a.x"), std::string::npos) << text;
+  EXPECT_NE(text.find("set data.languages"), std::string::npos) << text;
+}
+
 /// Names of products and units are letters of another script.
 TEST(ParallelCheck, NamesAndUnitsAreNoOtherScript) {
   const std::vector<Finding> findings = findings_of_made("en", "ja", [](int i) {
@@ -547,6 +613,8 @@ TEST(Findings, AreWrittenAsJson) {
             "\\\"all\\\"\",\n"
             "    \"examples\": [\n      \"a.en:1: x | x\"\n    ]\n  }\n]\n");
   EXPECT_EQ(to_json_text(std::vector<Finding>()), "[]\n");
+  const std::vector<Finding> bytes{{"copies", Severity::error, "d\xFF", {"d\xFF/a.en:1: x"}}};
+  EXPECT_NE(to_json_text(bytes).find("d\uFFFD/a.en:1: x"), std::string::npos) << "names of files may have any";
   EXPECT_EQ(as_example(std::string(200, 'a')), std::string(120, 'a') + "...");
   EXPECT_EQ(as_example("a\tb\nc\xFF"), "a<U+0009>b c\uFFFD");
   EXPECT_EQ(as_example("a\u00A0\u200Bb\u3000c"), "a<U+00A0><U+200B>b\u3000c");

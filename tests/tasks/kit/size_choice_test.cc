@@ -127,6 +127,32 @@ TEST_F(SizeChoiceTest, SuitsOtherNetworks) {
     }
 }
 
+/// docs/check.md has the table and what was measured with it.
+TEST_F(SizeChoiceTest, TranslationChoosesTheDocumentedRow) {
+  write_file_atomically(folder_ / "small", std::string(300'000, 'x'));
+  const auto chosen = [&](const char* file, const char* minutes, const char* key) -> std::string {
+    OptionNode root = parse_yaml_options("{train: {precision: fp32, threads: 2}}", "c.yaml");
+    set_option(root, fmt::format("data.train=[{0},{0}]", folder_ / file));
+    set_option(root, fmt::format("train.minutes={}", minutes));
+    for (const std::string& assignment : choose_sizes(root, builtin_tasks().front().sizes(), ""))
+      if (assignment.starts_with(fmt::format("{}=", key))) return assignment.substr(assignment.find('=') + 1);
+    return "none";
+  };
+  const auto expect_row = [&](const char* file, const char* minutes, const char* layers, const char* vocabulary,
+                              const char* dropout) {
+    EXPECT_EQ(chosen(file, minutes, "model.encoder_layers"), layers) << file << ", " << minutes;
+    EXPECT_EQ(chosen(file, minutes, "tokenizer.vocab_size"), vocabulary) << file << ", " << minutes;
+    EXPECT_EQ(chosen(file, minutes, "model.dropout"), dropout) << file << ", " << minutes;
+  };
+  expect_row("small", "1", "1", "2000", "0.2");
+  expect_row("small", "3", "1", "2000", "0.3");
+  for (const char* minutes : {"10", "30", "300"}) expect_row("small", minutes, "2", "2000", "0.3");
+  for (const char* minutes : {"1", "3", "6"}) expect_row("large", minutes, "1", "4000", "0");
+  expect_row("large", "10", "2", "4000", "0.1");
+  expect_row("large", "30", "3", "4000", "0.15");
+  expect_row("large", "90", "3", "4000", "0.3");
+}
+
 /// Decays and rates that suit Adam are not for another optimizer.
 TEST(SizeTables, LeaveAGivenOptimizerAlone) {
   int seen = 0;
