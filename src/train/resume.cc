@@ -324,6 +324,7 @@ RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, con
          {"train.updates", "train.epochs", "train.minutes", "train.accumulate", "data.batch_tokens"})
       start.limits_changed = start.limits_changed || change.what == key;
     start.parts_changed = start.parts_changed || change.what == "data.micro_batch_tokens";
+    start.teacher_changed = start.teacher_changed || change.what == "teacher.model";
     state.changes.push_back(std::move(change));
   }
   const TrainOptions options = config.training();

@@ -57,6 +57,7 @@ struct RunStart {
   bool limits_changed =
       true;  ///< the limits of the run have changed, so that the last update must be planned again
   bool parts_changed = false;             ///< data.micro_batch_tokens has changed
+  bool teacher_changed = false;           ///< teacher.model has changed
   std::vector<std::string> changes = {};  ///< a line for each changed option, to be logged when the run goes on
 };
 

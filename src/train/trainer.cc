@@ -327,7 +327,9 @@ void Trainer::resume() {
       "{}: the validation data are not those of the run (their hash is '{}', the run's is '{}'); restore the "
       "run's data",
       folder_.path(), validation, state_.validation_data);
-  require(state_.teacher_weights.empty() || state_.teacher_weights == checksum_if_given(options_.teacher.model),
+  const std::string teacher = checksum_if_given(options_.teacher.model);
+  if (start_.teacher_changed) state_.teacher_weights = teacher;
+  require(state_.teacher_weights.empty() || state_.teacher_weights == teacher,
           "teacher.model: {} is not the model that the run has learned from; its weights differ; restore it",
           options_.teacher.model);
   for (const std::string& change : start_.changes) log_info("{}", change);

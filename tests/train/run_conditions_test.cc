@@ -142,6 +142,13 @@ TEST_F(RunConditionsTest, TheModelsThatARunLearnsFromAreConditions) {
               train(options_, {.run = run("taught"), .resume = true});
             }).find("is not the model that the run has learned from"),
             std::string::npos);
+  // Another teacher by name is a change of the settings, and its weights count from then on.
+  options_.teacher.model = run("other") + "/model";
+  train(options_, {.run = run("taught"), .resume = true});
+  const RunConditions later = conditions_of(TranslationConfig(options_), run("taught"), /*finished=*/true);
+  EXPECT_NE(later.at("teacher"), taught.at("teacher"));
+  options_.teacher.model = "", options_.train.updates = 21;
+  EXPECT_NO_THROW(train(options_, {.run = run("taught"), .resume = true}));
 }
 
 /// A run that goes on to other lengths had other learning rates; that is foreseen before it goes on.

@@ -119,21 +119,41 @@ void find_in_lines(const std::vector<SurveyedText>& texts, bool whole_texts, std
   }
 }
 
-/// Finds texts of validation and test data in another language than the training text.
+/// The number of blocks of a text in each language.
+struct LanguageVotes {
+  explicit LanguageVotes(const SurveyedText& text) : blocks(language_votes(text.sampled_lines())) {
+    for (const auto& one : blocks) all += one.second;
+  }
+  double share(const std::string& language) const {
+    const auto found = blocks.find(language);
+    return found == blocks.end() ? 0 : share_of(found->second, all);
+  }
+  std::string commonest() const {
+    return std::ranges::max_element(blocks, {}, [](const auto& one) { return one.second; })->first;
+  }
+
+  std::map<std::string, int> blocks;
+  int all = 0;
+};
+
+/// Finds texts of validation and test data in a language that the training text hardly has.
 void find_other_languages(const std::vector<SurveyedText>& texts, std::vector<Finding>& findings) {
-  const auto language_of = [](const SurveyedText& text) {
-    return PairStatistics(text.sampled_lines(), {}).detected().source;
-  };
-  const std::string expected = language_of(texts[0]);
-  for (size_t i = 1; i < texts.size(); ++i)
-    if (const std::string found = language_of(texts[i]);
-        std::ssize(texts[i].sample) >= min_checked_lines / 2 && languages_differ(found, expected))
-      findings.push_back(
-          {"languages", Severity::warning,
-           fmt::format("{}: the texts are in '{}', but those of data.train are in '{}'. See whether this is "
-                       "the right file",
-                       texts[i].key, found, expected),
-           texts[i].examples()});
+  constexpr int min_blocks = 5;
+  constexpr double most = 0.8, few = 0.1;
+  const LanguageVotes training(texts[0]);
+  for (size_t i = 1; i < texts.size() && training.all >= min_blocks; ++i) {
+    const LanguageVotes votes(texts[i]);
+    if (votes.all < min_blocks) continue;
+    const std::string found = votes.commonest(), expected = training.commonest();
+    if (votes.share(found) < most || training.share(found) > few || !languages_differ(found, expected))
+      continue;
+    findings.push_back(
+        {"languages", Severity::warning,
+         fmt::format("{}: the texts are in '{}', but those of data.train are in '{}'. See whether this is "
+                     "the right file",
+                     texts[i].key, found, expected),
+         texts[i].examples()});
+  }
 }
 
 /// Finds texts of which the model reads only a part. Each word has at least one token.
@@ -212,7 +232,7 @@ class ImageSurvey {
           if (damaged_examples.size() < max_examples) damaged_examples.push_back(as_example(*item->error));
           continue;
         }
-        compare(item->image, item->place, part.is_training, seen);
+        compare(item->image, texts_.name == "label" ? "" : label, item->place, part.is_training, seen);
         const ImageSize& size = item->image.size;
         if (!size_) size_ = size;
         if (size == *size_) continue;
@@ -241,20 +261,24 @@ class ImageSurvey {
       find_overlap(seen, findings);
     (part.is_training ? training_ : other_).insert(read_now_.begin(), read_now_.end());
     read_now_.clear();
+    captioned_.clear();
     return labels;
   }
 
   std::vector<Finding> findings;
 
  private:
-  /// Counts an image that the training data, or other data that were read before, have too.
-  void compare(const Image& image, const std::string& place, bool is_training, SurveyedText& seen) {
+  /// Counts an image that the training data, or other data that were read before, have too. An image may stand
+  /// in the training data with several captions.
+  void compare(const Image& image, const std::string& caption, const std::string& place, bool is_training,
+               SurveyedText& seen) {
     const uint64_t hash = hash_of(std::as_bytes(std::span(image.values)));
     const auto count = [&](SurveyedText::Repeats& repeats, bool is_known) {
       if (is_known && ++repeats.lines <= static_cast<int64_t>(max_examples)) repeats.examples.push_back(place);
     };
     ++seen.lines, ++seen.compared;
-    const bool is_new = read_now_.insert(hash).second;
+    read_now_.insert(hash);
+    const bool is_new = captioned_.insert(hash_of(std::as_bytes(std::span(caption)), hash)).second;
     count(seen.repeated, is_training ? !is_new : training_.contains(hash));
     count(seen.in_other, other_.contains(hash));
   }
@@ -263,6 +287,7 @@ class ImageSurvey {
   ImageTexts texts_;
   std::optional<ImageSize> size_;
   std::unordered_set<uint64_t> training_, other_, read_now_;  ///< hashes of images
+  std::unordered_set<uint64_t> captioned_;                    ///< those of one part with their captions
 };
 
 }  // namespace
@@ -348,7 +373,6 @@ std::vector<Finding> check_text(const TextCheck& check) {
     };
     texts.push_back(all.read(part.key, part.is_training, next, [&] { return reader->place(); }));
   });
-  find_duplicates(texts[0], "Remove them", findings);
   find_other_languages(texts, findings);
   for (size_t i = 1; i < texts.size(); ++i) find_overlap(texts[i], findings);
   find_in_lines(texts, false, findings);
@@ -373,6 +397,7 @@ std::vector<Finding> check_questions(const TextCheck& check) {
                              [&] { return fmt::format("{}, text {}", part.key, count); }));
   });
   for (size_t i = 1; i < texts.size(); ++i) find_overlap(texts[i], findings);
+  find_other_languages(texts, findings);
   find_in_lines(texts, false, findings);
   return findings;
 }

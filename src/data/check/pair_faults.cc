@@ -24,9 +24,10 @@ double log_ratio(const LinePair& pair) {
                   (static_cast<double>(count_characters(pair.first)) + smoothing));
 }
 
-/// The language of the majority of the blocks of text in a sample; empty if there is no majority.
-std::string language_of(std::span<const LinePair> sample, std::string LinePair::*side) {
-  constexpr size_t block_bytes = 300, max_blocks = 400;
+/// The number of blocks of text in each language.
+std::map<std::string, int> votes_of(std::span<const LinePair> sample, std::string LinePair::*side) {
+  constexpr size_t block_bytes = 300;
+  constexpr int max_blocks = 400;
   std::map<std::string, int> votes;
   int all = 0;
   std::string block;
@@ -36,14 +37,37 @@ std::string language_of(std::span<const LinePair> sample, std::string LinePair::
     if (const LanguageShares found = find_languages(block); !found.languages.empty())
       ++votes[found.languages[0].code], ++all;
     block.clear();
-    if (static_cast<size_t>(all) == max_blocks) break;
+    if (all == max_blocks) break;
   }
-  if (all == 0) {
-    const LanguageShares found = find_languages(block);
-    return found.sure && !found.languages.empty() ? found.languages[0].code : "";
-  }
-  const auto most_frequent = std::ranges::max_element(votes, {}, [](const auto& one) { return one.second; });
-  return 2 * most_frequent->second > all ? most_frequent->first : "";
+  if (all > 0) return votes;
+  if (const LanguageShares found = find_languages(block); found.sure && !found.languages.empty())
+    ++votes[found.languages[0].code];
+  return votes;
+}
+
+/// The language of the majority of the blocks of text in a sample; empty if there is no majority.
+std::string language_of(std::span<const LinePair> sample, std::string LinePair::*side) {
+  const std::map<std::string, int> votes = votes_of(sample, side);
+  const auto count = [](const auto& one) { return one.second; };
+  const auto most = std::ranges::max_element(votes, {}, count);
+  int all = 0;
+  for (const auto& one : votes) all += one.second;
+  return most != votes.end() && 2 * most->second > all ? most->first : "";
+}
+
+bool is_same_text(const LinePair& pair) {
+  return has_letter(pair.first) && as_words(pair.first) == as_words(pair.second);
+}
+
+/// The languages of both sides of a sample. Of the pairs with two texts, if there are some: copies tell nothing
+/// of the language of the other side.
+PairLanguages languages_of(std::span<const LinePair> sample) {
+  constexpr size_t some = 20;
+  std::vector<LinePair> different;
+  for (const LinePair& pair : sample)
+    if (!is_same_text(pair)) different.push_back(pair);
+  if (different.size() >= some && different.size() < sample.size()) sample = different;
+  return {language_of(sample, &LinePair::first), language_of(sample, &LinePair::second)};
 }
 
 /// The script of most lines; -1 if none has letters.
@@ -70,10 +94,6 @@ bool is_foreign(const std::string& line, const std::string& expected, const std:
   return line.size() >= min_reliable_bytes || (!other_side.empty() && is_same_language(code, other_side));
 }
 
-bool is_copy(const LinePair& pair) {
-  return is_to_be_translated(pair.first) && as_words(pair.first) == as_words(pair.second);
-}
-
 /// Whether most letters of a line are of another script than that of the text. A few letters are allowed, since
 /// names in Latin letters occur in all languages. A character of Chinese or Japanese says as much as some three
 /// letters.
@@ -87,7 +107,13 @@ bool is_in_other_script(const std::string& line, int script) {
 
 /// The same, without the words that stand in the other side of the pair too, which are names.
 bool is_in_other_script(const std::string& line, const std::string& other_side, int script) {
+  constexpr size_t sentence_words = 4;
   if (!is_in_other_script(line, script)) return false;
+  ScriptCounts counts;  // a sentence without a letter of its script is in the other one, whatever words it has
+  counts.add(line);
+  if (counts.of(script) == 0 &&
+      (count_words(line) >= sentence_words || ScriptCounts::is_dense(counts.commonest())))
+    return true;
   const auto words_of = [](const std::string& text) {
     std::vector<std::string_view> words;
     for (const TextRange& word : word_ranges(text))
@@ -105,21 +131,31 @@ bool is_in_other_script(const std::string& line, const std::string& other_side, 
 }  // namespace
 
 PairStatistics::PairStatistics(std::span<const LinePair> sample, const PairLanguages& declared)
-    : detected_{language_of(sample, &LinePair::first), language_of(sample, &LinePair::second)},
+    : detected_(languages_of(sample)),
       expected_{declared.source.empty() ? detected_.source : declared.source,
                 declared.target.empty() ? detected_.target : declared.target},
       source_script_(script_of(sample, &LinePair::first)),
       target_script_(script_of(sample, &LinePair::second)) {
-  constexpr double all = 0.9;
-  const auto copies = std::ranges::count_if(sample, is_copy);
-  copies_are_faults_ = expected_.source.empty() || expected_.source != expected_.target ||
-                       static_cast<double>(copies) > all * static_cast<double>(sample.size());
+  constexpr double nearly_all = 0.9, most = 0.5;
+  const auto copies = static_cast<double>(std::ranges::count_if(sample, is_same_text));
+  const auto exceeds = [&](double share) { return copies > share * static_cast<double>(sample.size()); };
+  copies_are_faults_ = expected_.source.empty() || expected_.source != expected_.target || exceeds(nearly_all);
+  short_copies_are_faults_ = exceeds(most);
   std::vector<double> ratios;
   for (const LinePair& pair : sample) ratios.push_back(log_ratio(pair));
   if (ratios.empty()) return;
   const auto middle = ratios.begin() + std::ssize(ratios) / 2;
   std::ranges::nth_element(ratios, middle);
   usual_log_ratio_ = *middle;
+}
+
+bool PairStatistics::is_copy(const LinePair& pair) const {
+  return copies_are_faults_ && (short_copies_are_faults_ || is_to_be_translated(pair.first)) &&
+         is_same_text(pair);
+}
+
+std::map<std::string, int> language_votes(std::span<const LinePair> sample) {
+  return votes_of(sample, &LinePair::first);
 }
 
 double PairStatistics::unevenness(const LinePair& pair) const {
@@ -181,7 +217,7 @@ std::span<const PairFault> pair_faults() {
        0.002, 1, [](Pair p, Statistics) { return has_mojibake(p.first) || has_mojibake(p.second); }},
       {"copies", FaultScope::pair, "have a target that is the source",
        "The model learns to copy instead of to translate. Remove these pairs", 0.01, 1,
-       [](Pair p, Statistics statistics) { return statistics.copies_are_faults() && is_copy(p); }},
+       [](Pair p, Statistics statistics) { return statistics.is_copy(p); }},
       {"length-ratio", FaultScope::pair,
        "have a target that is more than three times longer or shorter than usual for such a source",
        "Such a target is seldom a translation of its source: lines may be cut, joined or moved. Remove these "

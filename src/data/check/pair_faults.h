@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,16 +30,19 @@ class PairStatistics {
   /// The factor, at least 1, by which the target is longer or shorter, in characters, than usual for a source
   /// of this length.
   double unevenness(const LinePair& pair) const;
-  /// Whether a target that is its source is a fault. Within one language, as in a text of corrections, it is
-  /// none unless nearly all are.
-  bool copies_are_faults() const { return copies_are_faults_; }
+  /// Whether the target of a pair is its source, and that is a fault. Within one language, as in a text of
+  /// corrections, it is none unless nearly all are copies. Short texts may be names, unless most are copies.
+  bool is_copy(const LinePair& pair) const;
 
  private:
   PairLanguages detected_, expected_;
   int source_script_ = -1, target_script_ = -1;
   double usual_log_ratio_ = 0;
-  bool copies_are_faults_ = true;
+  bool copies_are_faults_ = true, short_copies_are_faults_ = false;
 };
+
+/// The number of blocks of text in each language, in the sources of a sample.
+std::map<std::string, int> language_votes(std::span<const LinePair> sample);
 
 /// What a fault is a property of: any line, a line that is a whole text, or a source with its target.
 enum class FaultScope { line, text, pair };

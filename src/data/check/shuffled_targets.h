@@ -12,8 +12,8 @@ namespace sixfold {
 /// Detects targets that do not belong to their sources, by word translations that are learned from a sample of
 /// the same text. The score of a pair is `WordTranslations::evidence`, summed over both directions. A target
 /// counts as shuffled if its score is below a threshold that all but about 1 in 500 of the matching pairs of
-/// the sample reach, or, where many are shuffled, all but about 1 in 100. The share of pairs in the sample that
-/// do not match is estimated from the scores of randomly combined pairs.
+/// the sample reach, or, where many are shuffled, all but some in 100 (docs/check.md). The share of pairs in
+/// the sample that do not match is estimated from the scores of randomly combined pairs.
 class ShuffledTargets {
  public:
   /// Learns from a sample, of which at most about ten million pairs of words are used. The sample is divided

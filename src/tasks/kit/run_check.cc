@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "data/lines.h"
+#include "data/tmx.h"
 #include "model/transformer.h"
 #include "text/tokenizers.h"
 
@@ -45,23 +46,31 @@ double forecast_updates(const ModelConfig& config, const TrainOptions& options) 
   return 60 * options.train.minutes * rate / (operations_of_token(config) * tokens);
 }
 
-size_t count_distinct_characters(const std::vector<std::string>& files) {
-  constexpr size_t max_bytes = 32'000'000, ascii = 95;
-  std::set<UChar32> characters;
-  try {
-    for (const std::string& file : files) {
-      LineReader reader(file);
-      size_t bytes = 0;
-      for (std::string line; bytes < max_bytes && reader.next(line); bytes += line.size())
-        for (size_t i = 0; i < line.size();) {
+size_t count_distinct_characters(const std::vector<std::string>& files, const TokenizerOptions& options) {
+  constexpr size_t max_bytes = 32'000'000;
+  std::set<UChar32> characters[2];  // of sources and targets, if they have vocabularies of their own
+  for (size_t i = 0; i < files.size(); ++i) {
+    std::error_code missing;  // reported when the file is read
+    if (is_tmx(files[i]) || !std::filesystem::is_regular_file(files[i], missing)) continue;
+    if (!options.joint && files[i].find(".tsv") != std::string::npos) return 0;  // it has both sides
+    auto& seen = characters[options.joint ? 0 : i % 2];
+    int64_t lines = 0;
+    size_t bytes = 0;
+    try {
+      LineReader reader(files[i]);
+      for (std::string line; bytes < max_bytes && reader.next(line); bytes += line.size()) {
+        if (options.max_sentences > 0 && ++lines > options.max_sentences) return 0;
+        for (size_t at = 0; at < line.size();) {
           UChar32 c = 0;
-          U8_NEXT(line.data(), i, line.size(), c);
-          if (c >= 0x80) characters.insert(c);
+          U8_NEXT(line.data(), at, line.size(), c);
+          if (c > ' ') seen.insert(c);
         }
+      }
+    } catch (const Error&) {
+      return 0;
     }
-  } catch (const Error&) {  // reported when the files are read
   }
-  return characters.size() + ascii;
+  return std::max(characters[0].size(), characters[1].size());
 }
 
 void check_vocabulary(const TokenizerOptions& options, const std::vector<std::string>& files,
@@ -71,7 +80,7 @@ void check_vocabulary(const TokenizerOptions& options, const std::vector<std::st
   if (options.kind != TokenizerKind::sentencepiece || !options.source.empty() || options.vocab_size <= 0 ||
       options.character_coverage < 1)
     return;
-  const size_t characters = count_distinct_characters(files);
+  const size_t characters = count_distinct_characters(files, options);
   if (options.vocab_size >= kept * static_cast<double>(characters)) return;
   findings.push_back(
       {"vocabulary",

@@ -23,9 +23,10 @@ double forecast_updates(const ModelConfig& config, const TrainOptions& options);
 void check_resources(const ModelConfig& config, const TrainOptions& options, const std::string& folder,
                      std::vector<Finding>& findings);
 
-/// The number of distinct characters of files, of which at most 32 MB each are read; all of ASCII are counted.
-/// Files that can't be read count as empty.
-size_t count_distinct_characters(const std::vector<std::string>& files);
+/// The number of distinct characters of the text of which a vocabulary is to be made, or of that side that has
+/// more, where each has a vocabulary of its own. 32 MB of each file are read, but not of TMX, where most of
+/// it is no text. 0 if only a sample of the lines counts (`max_sentences`), or if a file can't be read.
+size_t count_distinct_characters(const std::vector<std::string>& files, const TokenizerOptions& options);
 
 /// Checks whether a vocabulary that is to be made of these files has a place for each of their characters.
 void check_vocabulary(const TokenizerOptions& options, const std::vector<std::string>& files,

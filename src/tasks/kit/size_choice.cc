@@ -56,7 +56,7 @@ std::string with_room_for_characters(std::string assignment, const OptionNode& r
   constexpr std::string_view vocabulary = "tokenizer.vocab_size=";
   if (!assignment.starts_with(vocabulary)) return assignment;
   const size_t given = std::stoul(assignment.substr(vocabulary.size()));
-  const size_t needed = count_distinct_characters(training_files(root)) * 5 / 4 + 500;
+  const size_t needed = count_distinct_characters(training_files(root), {}) * 5 / 4 + 500;
   return needed <= given ? assignment : fmt::format("{}{}", vocabulary, (needed + 999) / 1000 * 1000);
 }
 

@@ -136,6 +136,16 @@ TEST_F(LabelledCheckTest, ComparesImages) {
   EXPECT_NE(findings[2].text.find("are in data.valid too"), std::string::npos) << findings[2].text;
   EXPECT_TRUE(has(check_images({.train = {train, train_labels, train, train_labels}}), "duplicates"));
   EXPECT_EQ(to_text(check_captions({.train = {train, train_captions}})), "");
+  EXPECT_EQ(to_text(check_captions({.train = {train, train_captions, train,
+                                              put("more.captions",
+                                                  [&] {
+                                                    std::string more;
+                                                    for (int i = 0; i < 120; ++i)
+                                                      more += fmt::format("another caption of image {}\n", i);
+                                                    return more;
+                                                  }())}})),
+            "")
+      << "an image may have several captions";
   const std::string bad = put("bad.captions", [&] {
     std::string text;
     for (int i = 0; i < 120; ++i) text += "ein Bild fÃ¼r dich\n";
@@ -158,7 +168,10 @@ TEST_F(LabelledCheckTest, FindsTextsThatWereCutAndOtherLanguages) {
   EXPECT_EQ(to_text(check_labelled({.train = {train}, .max_tokens = 100})), "");
   EXPECT_TRUE(has(check_labelled({.train = {put("cut.tsv", cut)}}), "truncated"));
   EXPECT_TRUE(has(check_labelled({.train = {train}, .max_tokens = 8}), "truncated"));
-  EXPECT_TRUE(has(check_labelled({.train = {train}, .valid = {put("de.tsv", german)}}), "languages"));
+  const std::string other = put("de.tsv", german);
+  EXPECT_TRUE(has(check_labelled({.train = {train}, .valid = {other}}), "languages"));
+  EXPECT_FALSE(
+      has(check_labelled({.train = {put("both.tsv", english + german)}, .valid = {other}}), "languages"));
 }
 
 TEST_F(LabelledCheckTest, LooksAtShortLinesOfText) {
@@ -172,6 +185,7 @@ TEST_F(LabelledCheckTest, LooksAtShortLinesOfText) {
   EXPECT_EQ(to_text(check_text({.train = {train}, .valid = {valid}})), "");
   EXPECT_TRUE(has(check_text({.train = {worse}}), "mojibake"));
   EXPECT_TRUE(has(check_text({.train = {train}, .valid = {train}}), "overlap"));
+  EXPECT_EQ(to_text(check_text({.train = {train, train}})), "") << "running text may repeat its lines";
 }
 
 TEST_F(LabelledCheckTest, ReadsQuestions) {

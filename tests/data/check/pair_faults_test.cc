@@ -44,12 +44,33 @@ TEST(PairFaults, CopiesWithinOneLanguageAreNone) {
   EXPECT_TRUE(has_fault("copies", all[0], PairStatistics(all, {})));
 }
 
+/// What is copied tells nothing of the language of the targets.
+TEST(PairFaults, MostTargetsMayBeCopies) {
+  Pairs pairs = sentences(200, 0);
+  for (size_t i = 0; i < pairs.size(); ++i)
+    pairs[i].second =
+        i % 5 == 0 ? fmt::format("Der alte Mann geht mit seinen {} Hunden durch den Park", i) : pairs[i].first;
+  const PairStatistics statistics(pairs, {});
+  EXPECT_EQ(statistics.languages().target, "de");
+  EXPECT_TRUE(has_fault("copies", pairs[1], statistics));
+  EXPECT_FALSE(has_fault("languages-mixed", pairs[0], statistics));
+  Pairs words;
+  for (int i = 0; i < 300; ++i) words.emplace_back(fmt::format("word{}", i), fmt::format("word{}", i));
+  EXPECT_TRUE(has_fault("copies", words[0], PairStatistics(words, {}))) << "a file of copies, however short";
+}
+
 TEST(PairFaults, NamesOfBothSidesAreNoOtherScript) {
   const Pairs sample(100, {"A dog runs in the park.", "犬が公園を走っています。"});
   const PairStatistics statistics(sample, {"en", "ja"});
   EXPECT_FALSE(
       has_fault("scripts", {"Update of Amazon Web Services", "Amazon Web Services の 更新"}, statistics));
+  EXPECT_FALSE(has_fault("scripts", {"Amazon Web Services", "Amazon Web Services"}, statistics));
   EXPECT_TRUE(has_fault("scripts", {"A dog runs in the park.", "Пёс бежит по парку. 犬"}, statistics));
+  EXPECT_TRUE(has_fault("scripts", {"A dog runs in the park .", "A dog runs in the park"}, statistics))
+      << "a sentence that was not translated";
+  const Pairs reversed(100, {"犬が公園を走っています。", "A dog runs in the park."});
+  EXPECT_TRUE(
+      has_fault("scripts", {"彼もそれを見た。", "彼もそれを見た。"}, PairStatistics(reversed, {"ja", "en"})));
 }
 
 /// One line does not decide what is usual.

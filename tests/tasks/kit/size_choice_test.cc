@@ -153,6 +153,34 @@ TEST_F(SizeChoiceTest, TranslationChoosesTheDocumentedRow) {
   expect_row("large", "90", "3", "4000", "0.3");
 }
 
+TEST_F(SizeChoiceTest, AVocabularyHasRoomForTheCharacters) {
+  std::string text, ascii;
+  for (int i = 0; i < 3000; ++i) {
+    const int c = 0x4E00 + i;
+    text += {static_cast<char>(0xE0 | c >> 12), static_cast<char>(0x80 | (c >> 6 & 63)),
+             static_cast<char>(0x80 | (c & 63)), '\n'};
+    ascii += "abcdefgh\n";
+  }
+  write_file_atomically(folder_ / "text.zh", text);
+  write_file_atomically(folder_ / "text.en", ascii);
+  const std::vector<std::string> files{folder_ / "text.en", folder_ / "text.zh"};
+  EXPECT_EQ(count_distinct_characters(files, {}), 3008u);
+  EXPECT_EQ(count_distinct_characters(files, {.joint = false}), 3000u);
+  EXPECT_EQ(count_distinct_characters(files, {.max_sentences = 100}), 0u) << "the sample has fewer";
+  EXPECT_EQ(count_distinct_characters({folder_ / "none"}, {}), 0u);
+  OptionNode root = parse_yaml_options("{train: {minutes: 1, precision: fp32, threads: 2}}", "c.yaml");
+  set_option(root, fmt::format("data.train=[{},{}]", files[0], files[1]));
+  const Chosen chosen = choose_sizes(root, builtin_tasks().front().sizes(), "");
+  EXPECT_NE(std::ranges::find(chosen, "tokenizer.vocab_size=5000"), chosen.end());
+  std::vector<Finding> findings;
+  check_vocabulary({.vocab_size = 2000}, files, findings);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_NE(findings[0].text.find("2000 tokens have no place for the 3008 characters"), std::string::npos);
+  check_vocabulary({.vocab_size = 40}, {folder_ / "text.en"}, findings);
+  check_vocabulary({.vocab_size = 2000, .character_coverage = 0.99}, files, findings);
+  EXPECT_EQ(findings.size(), 1u);
+}
+
 /// Decays and rates that suit Adam are not for another optimizer.
 TEST(SizeTables, LeaveAGivenOptimizerAlone) {
   int seen = 0;
