@@ -27,17 +27,22 @@ int64_t longest_of(const std::vector<int64_t>& lengths) {
 }
 
 /// Whether far more lines have the greatest length than have the next smaller lengths that occur, of which
-/// there must be `min_lengths`.
-bool is_spike(const std::vector<int64_t>& lengths, int64_t greatest, int64_t min_lengths) {
-  constexpr int window = 5;
+/// there must be `min_lengths`. Where the two next are rarer than those before, as in a tail, they say more.
+bool is_spike(const std::vector<int64_t>& lengths, int64_t greatest, int64_t min_lengths, int64_t lines) {
+  constexpr int window = 5, nearest = 2;
   constexpr int64_t min_lines = 10;
-  int64_t sum = 0, filled = 0;
+  constexpr double share_of_tail = 0.05;
+  int64_t sum = 0, sum_of_nearest = 0, filled = 0;
   for (int64_t i = greatest - 1; i >= 0; --i) {
     const int64_t count = lengths[static_cast<size_t>(i)];
-    if (count > 0 && filled++ < window) sum += count;
+    if (count == 0) continue;
+    if (filled < nearest) sum_of_nearest += count;
+    if (filled++ < window) sum += count;
   }
   const int64_t count = lengths[static_cast<size_t>(greatest)];
-  return filled >= min_lengths && count >= min_lines && count * window > 2 * sum;
+  const bool ends_a_tail = sum_of_nearest * window < sum * nearest && count * nearest > 2 * sum_of_nearest &&
+                           share_of(count, lines) > share_of_tail;
+  return filled >= min_lengths && count >= min_lines && (count * window > 2 * sum || ends_a_tail);
 }
 
 /// The language at the end of the name of a file; empty if there is none.
@@ -284,7 +289,7 @@ std::vector<CutLength> find_cut_lengths(const SurveyedText& text) {
       const int64_t greatest = longest_of(lengths), min_length = in_words ? 8 : 20,
                     min_lengths = in_words ? 4 : 10;
       const int64_t count = lengths[static_cast<size_t>(greatest)];
-      if (greatest < min_length || !is_spike(lengths, greatest, min_lengths) ||
+      if (greatest < min_length || !is_spike(lengths, greatest, min_lengths, text.lines) ||
           share_of(count, text.lines) < tolerated)
         continue;
       cuts.push_back({target, in_words, greatest, count});
