@@ -387,7 +387,7 @@ std::string find_checkpoint(const TaskConfig& config, const RunFolder& folder, c
 
 std::string checkpoint_to_resume(const TaskConfig& config, const RunFolder& folder,
                                  const Checkpoints& checkpoints, bool resume, Processes& processes) {
-  const std::string found =
+  std::string found =
       processes.broadcast(processes.is_root() ? find_checkpoint(config, folder, checkpoints, resume) : "");
   if (processes.size() == 1 || found.empty()) return found;
   require(
