@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "base/ascii.h"
 #include "data/check/pair_faults.h"
 #include "search/hypothesis.h"
-#include "text/words.h"
 
 namespace sixfold {
 namespace {
