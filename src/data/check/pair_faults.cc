@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -57,17 +58,6 @@ std::string language_of(std::span<const LinePair> sample, std::string LinePair::
 
 bool is_same_text(const LinePair& pair) {
   return has_letter(pair.first) && as_words(pair.first) == as_words(pair.second);
-}
-
-/// The languages of both sides of a sample. Of the pairs with two texts, if there are some: copies tell nothing
-/// of the language of the other side.
-PairLanguages languages_of(std::span<const LinePair> sample) {
-  constexpr size_t some = 20;
-  std::vector<LinePair> different;
-  for (const LinePair& pair : sample)
-    if (!is_same_text(pair)) different.push_back(pair);
-  if (different.size() >= some && different.size() < sample.size()) sample = different;
-  return {language_of(sample, &LinePair::first), language_of(sample, &LinePair::second)};
 }
 
 /// The script of most lines; -1 if none has letters.
@@ -131,14 +121,21 @@ bool is_in_other_script(const std::string& line, const std::string& other_side, 
 }  // namespace
 
 PairStatistics::PairStatistics(std::span<const LinePair> sample, const PairLanguages& declared)
-    : detected_(languages_of(sample)),
-      expected_{declared.source.empty() ? detected_.source : declared.source,
-                declared.target.empty() ? detected_.target : declared.target},
-      source_script_(script_of(sample, &LinePair::first)),
+    : source_script_(script_of(sample, &LinePair::first)),
       target_script_(script_of(sample, &LinePair::second)) {
+  constexpr size_t some = 20;
   constexpr double nearly_all = 0.9, most = 0.5;
-  const auto copies = static_cast<double>(std::ranges::count_if(sample, is_same_text));
-  const auto exceeds = [&](double share) { return copies > share * static_cast<double>(sample.size()); };
+  std::vector<LinePair> different;
+  std::ranges::remove_copy_if(sample, std::back_inserter(different), is_same_text);
+  const auto exceeds = [copies = sample.size() - different.size(), &sample](double share) {
+    return static_cast<double>(copies) > share * static_cast<double>(sample.size());
+  };
+  // Copies tell nothing of the language of the other side.
+  const std::span<const LinePair> told =
+      different.size() >= some ? std::span<const LinePair>(different) : sample;
+  detected_ = {language_of(told, &LinePair::first), language_of(told, &LinePair::second)};
+  expected_ = {declared.source.empty() ? detected_.source : declared.source,
+               declared.target.empty() ? detected_.target : declared.target};
   copies_are_faults_ = expected_.source.empty() || expected_.source != expected_.target || exceeds(nearly_all);
   short_copies_are_faults_ = exceeds(most);
   std::vector<double> ratios;

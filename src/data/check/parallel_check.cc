@@ -120,17 +120,6 @@ bool find_shuffled(const SurveyedText& text, size_t learned, const std::vector<d
 struct LearningSample {
   std::vector<const LocatedPair*> pairs;
   int64_t target_words = 0;  ///< distinct words of the targets
-
-  /// The pairs that are learned from, and those of a fold, which are held out.
-  struct Split {
-    std::vector<const LocatedPair*> learned, held_out;
-  };
-  Split split(size_t fold) const {
-    Split result;
-    for (const LocatedPair* pair : pairs)
-      (fold_of(pair->lines) == fold ? result.held_out : result.learned).push_back(pair);
-    return result;
-  }
 };
 
 std::vector<LinePair> lines_of(const std::vector<const LocatedPair*>& pairs) {
@@ -168,20 +157,41 @@ bool same_languages(const PairLanguages& a, const PairLanguages& b) {
   return !languages_differ(a.source, b.source) && !languages_differ(a.target, b.target);
 }
 
+/// Translations that were learned from the pairs of a sample but those of one fold.
+struct Fold {
+  Fold(const LearningSample& sample, size_t fold, const std::atomic<int>* stop)
+      : translations(split(sample, fold), stop) {}
+
+  std::vector<const LocatedPair*> held_out;
+  size_t learned = 0;
+  WordTranslations translations;
+
+ private:
+  std::vector<LinePair> split(const LearningSample& sample, size_t fold) {
+    std::vector<LinePair> rest;
+    for (const LocatedPair* pair : sample.pairs) {
+      if (fold_of(pair->lines) == fold)
+        held_out.push_back(pair);
+      else
+        rest.push_back(pair->lines);
+    }
+    learned = rest.size();
+    return rest;
+  }
+};
+
 /// Whether the targets of a training text belong to their sources. Translations are learned from three quarters
-/// of the pairs and tested with the others: in a small text with each quarter, in a large one with one.
-bool find_shuffled_in_training(const SurveyedText& text, const LearningSample& sample,
-                               const WordTranslations& of_first_fold, const std::atomic<int>* stop,
-                               std::vector<Finding>& findings) {
+/// of the pairs and tested with the others: in a small text with each quarter, in a large one with the first.
+bool find_shuffled_in_training(const SurveyedText& text, const LearningSample& sample, const Fold& first,
+                               const std::atomic<int>* stop, std::vector<Finding>& findings) {
   constexpr size_t max_small = 2'000;
   std::vector<std::pair<const LocatedPair*, double>> tested;
-  for (size_t fold = 0; fold < (sample.pairs.size() <= max_small ? folds : 1); ++fold) {
-    const auto [learned, held_out] = sample.split(fold);
-    const std::vector<LinePair> lines = lines_of(held_out);
-    const std::vector<double> margins =
-        fold == 0 ? of_first_fold.margins(lines) : WordTranslations(lines_of(learned), stop).margins(lines);
-    for (size_t i = 0; i < held_out.size(); ++i) tested.emplace_back(held_out[i], margins[i]);
-  }
+  const auto test = [&](const Fold& fold) {
+    const std::vector<double> margins = fold.translations.margins(lines_of(fold.held_out));
+    for (size_t i = 0; i < margins.size(); ++i) tested.emplace_back(fold.held_out[i], margins[i]);
+  };
+  test(first);
+  for (size_t fold = 1; fold < folds && sample.pairs.size() <= max_small; ++fold) test({sample, fold, stop});
   std::ranges::sort(tested);  // in the order of the text
   std::vector<const LocatedPair*> pairs;
   std::vector<double> margins;
@@ -197,10 +207,9 @@ void find_shuffled(const Texts& texts, const std::atomic<int>* stop, std::vector
   for (size_t t = 0; t < texts.size() && texts[t].is_training; ++t) {
     const LearningSample sample = pairs_to_learn(texts[t].text);
     if (std::ssize(sample.pairs) < min_checked_lines || sample.target_words < min_words) continue;
-    const std::vector<LinePair> learned = lines_of(sample.split(0).learned);
-    const WordTranslations translations(learned, stop);
+    const Fold fold(sample, 0, stop);
     // What was learned from targets that may belong to other sources tells nothing about other texts.
-    if (!find_shuffled_in_training(texts[t].text, sample, translations, stop, findings)) continue;
+    if (!find_shuffled_in_training(texts[t].text, sample, fold, stop, findings)) continue;
     for (size_t other = t + 1; other < texts.size(); ++other) {
       const SurveyedText& text = texts[other].text;
       if (is_done[other] || texts[other].is_training || text.is_swapped != texts[t].text.is_swapped ||
@@ -209,7 +218,7 @@ void find_shuffled(const Texts& texts, const std::atomic<int>* stop, std::vector
       is_done[other] = true;
       std::vector<const LocatedPair*> tested;
       for (size_t i = 0; i < text.sample.size() && i < max_tested; ++i) tested.push_back(&text.sample[i]);
-      find_shuffled(text, learned.size(), translations.margins(lines_of(tested)), tested, findings);
+      find_shuffled(text, fold.learned, fold.translations.margins(lines_of(tested)), tested, findings);
     }
   }
 }
