@@ -194,7 +194,7 @@ void check_marian_architecture(const ExportSource& source) {
   need_usual_network(source, marian_mt_class, {"decoder_heads", "decoder_d_ff"});
   need(c.preprocess.empty() && c.postprocess_top.empty() &&
            !has_step(c.postprocess_embedding, ProcessStep::norm) && c.postprocess == Architecture().postprocess,
-       "its norms are not placed as in the paper");
+       "its norms are not placed as in the paper, as with model.preset and no other settings of norms");
   need_added_positions(source, marian_mt_class);
   need(c.norm == Norm::layer, "norm is not 'layer'");
   need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");

@@ -84,4 +84,9 @@ void validate(const GenerationConfig& rules, int vocab) {
           rules.repetition_penalty);
 }
 
+void check_normalization(const GenerationConfig& given, const GenerationConfig& usual) {
+  require(given.normalization != ScoreNormalization::none || given.length_penalty == usual.length_penalty,
+          "normalization is none, so that length_penalty has no effect; leave one of them out");
+}
+
 }  // namespace sixfold

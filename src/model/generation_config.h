@@ -93,6 +93,10 @@ int max_output_length(const GenerationConfig& rules, int source_tokens);
 /// or settings contradict each other.
 void validate(const GenerationConfig& rules, int vocab);
 
+/// Throws an input error if `given` has another length_penalty than the `usual` settings, and does not
+/// normalize.
+void check_normalization(const GenerationConfig& given, const GenerationConfig& usual);
+
 void visit(OptionVisitor& v, GenerationConfig& o);
 
 }  // namespace sixfold

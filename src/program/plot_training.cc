@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "metrics/metric.h"
+#include "model_folder/model_folder.h"
 #include "program/kit/value_option.h"
 #include "program/picture.h"
 #include "program/plot/chart.h"
@@ -97,7 +98,8 @@ void draw_schedule(const ScheduleSettings& settings, Tasks tasks) {
     const auto task = read_task_config(config, {}, tasks);
     const TrainOptions options = task->training();
     OptionNode all = task->options();
-    const int d_model = std::stoi(all.find("model")->find("d_model")->text);
+    const int d_model = options.start.model.empty() ? std::stoi(all.find("model")->find("d_model")->text)
+                                                    : load_model_config(options.start.model).d_model;
     const int64_t given = settings.updates > 0 ? settings.updates : options.train.updates;
     const int64_t last = given > 0 ? given : 10'000;
     const Schedule schedule(options.schedule, d_model, last);

@@ -123,7 +123,7 @@ void run(const ScoreSettings& settings, const CLI::App& command) {
   refuse_options(
       command,
       {"--alignments", "--confidence", "--attention", "--layer", "--batch-tokens", "--max-source-length",
-       "--target-language", "--ensemble", "--ensemble-weights", "--ensemble-mean"},
+       "--source-language", "--target-language", "--ensemble", "--ensemble-weights", "--ensemble-mean"},
       "translation");
   score_text(settings);
 }

@@ -1,5 +1,8 @@
 #include "search/scoring.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/error.h"
 #include "search/ensemble.h"
 #include "search/output_rows.h"
@@ -31,14 +34,19 @@ std::vector<double> label_scores(const DecodeWorkspace& decoding, const Batch& b
       .to_doubles(context.backend());
 }
 
-void score_batch(const DecodeWorkspace& decoding, const Batch& batch, OutputRows& output,
-                 std::span<const int32_t> allowed, std::vector<std::vector<double>>& scores) {
+}  // namespace
+
+std::vector<std::vector<double>> score_batch(const DecodeWorkspace& decoding, const Batch& batch,
+                                             std::span<const int32_t> allowed) {
+  const ops::OutputWeights& all_tokens = decoding.model.output();
+  OutputRows output = allowed.empty() ? OutputRows(all_tokens, decoding.backend)
+                                      : OutputRows(all_tokens, allowed, decoding.backend);
   const std::vector<double> all = label_scores(decoding, batch, output, allowed);
+  std::vector<std::vector<double>> scores;
   for (int i = 0; i < batch.target.rows.sequences(); ++i)
     scores.emplace_back(all.begin() + batch.target.rows.begin(i), all.begin() + batch.target.rows.begin(i + 1));
+  return scores;
 }
-
-}  // namespace
 
 std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
                                                const std::vector<std::vector<int32_t>>& sources,
@@ -49,13 +57,11 @@ std::vector<std::vector<double>> score_targets(const DecodeWorkspace& decoding,
   const ModelConfig& config = decoding.model.config();
   require_encoder_and_decoder(config, "scoring");
   const int ids_per_row = config.source_ids_per_row();
-  const ops::OutputWeights& all_tokens = decoding.model.output();
-  OutputRows output = allowed.empty() ? OutputRows(all_tokens, decoding.backend)
-                                      : OutputRows(all_tokens, allowed, decoding.backend);
   std::vector<std::vector<double>> scores;
   BatchBuilder builder;
   const auto flush = [&] {
-    if (builder.batch().size() > 0) score_batch(decoding, builder.take(), output, allowed, scores);
+    if (builder.batch().size() == 0) return;
+    std::ranges::move(score_batch(decoding, builder.take(), allowed), std::back_inserter(scores));
   };
   for (size_t i = 0; i < sources.size(); ++i) {
     require(!sources[i].empty(), "source {} to score is empty; it needs at least the end token", i);

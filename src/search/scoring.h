@@ -5,6 +5,11 @@
 
 namespace sixfold {
 
+/// Returns the log-probability of each label of a batch of pairs, by pair. Throws an input error for a label
+/// that is not among the tokens `allowed`, if there are some. For the other parameters see `score_targets`.
+std::vector<std::vector<double>> score_batch(const DecodeWorkspace& decoding, const Batch& batch,
+                                             std::span<const int32_t> allowed = {});
+
 /// Returns the log-probability of each token of each target, including the end token. Sources have end tokens,
 /// or are the values of patches of images; targets have neither start nor end tokens. At most `batch_tokens`
 /// source and target tokens are scored at once, unless a single pair has more. Throws an input error if the

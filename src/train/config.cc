@@ -77,6 +77,11 @@ void validate(const TrainOptions& o) {
       o.train.average_last <= o.checkpoint.keep_last,
       "train.average_last: averaging {} checkpoints needs checkpoint.keep_last of at least that many, not {}",
       o.train.average_last, o.checkpoint.keep_last);
+  require(
+      o.train.layer_drop == 0 || o.train.on_spike == OnSpike::go_on,
+      "train.on_spike: {} does not go with train.layer_drop, since the loss of an update depends on the layers "
+      "that are left out; set one of them to its default",
+      name_of_enum(o.train.on_spike));
   validate(o.optimizer);
   validate(o.schedule, o.validation);
 }

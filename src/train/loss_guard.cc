@@ -25,6 +25,11 @@ void require_not_diverged(double loss, const ModelConfig& config, int64_t update
       update, loss, guessing, describe_newest(checkpoint), divergence_advice);
 }
 
+double loss_terms(const TrainOptions& o) {
+  const double teacher = o.teacher.model.empty() ? 0 : o.teacher.weight;
+  return (1 + teacher + o.train.alignment_weight) * (o.train.r_drop > 0 ? 2 : 1) + o.train.r_drop;
+}
+
 std::string describe_newest(const std::string& checkpoint) {
   return checkpoint.empty() ? "there is no checkpoint yet" : "the last checkpoint is " + checkpoint;
 }

@@ -26,9 +26,12 @@ std::string describe_newest(const std::string& checkpoint);
 /// Throws an input error if a mean loss, of training or validation, shows that the run has diverged: if it is
 /// at least 10 * (g + 1) * `terms`, where g is the loss of a model that gives all labels the same probability.
 /// `update`: number of updates done. `checkpoint`: the newest one; empty if there is none. `terms`: sum of the
-/// factors of the terms of the loss; with a teacher, 1 + teacher.weight.
+/// factors of the terms of the loss (`loss_terms`).
 void require_not_diverged(double loss, const ModelConfig& config, int64_t update, const std::string& checkpoint,
                           double terms = 1);
+/// The sum of the factors of the terms of the training loss: 1, and those of the teacher, guided alignment, and
+/// R-Drop, which has each of them twice.
+double loss_terms(const TrainOptions& options);
 /// Adds the loss of a step whose update was applied to the running mean (`TrainingState::loss_ema`).
 void track_loss(const StepResult& step, TrainingState& state);
 

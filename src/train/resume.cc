@@ -232,7 +232,7 @@ OptionNode run_options(const TaskConfig& config) {
     if (!name.empty()) name = fs::absolute(name);
   };
   for_each_value(options, "", [&](const std::string& key, OptionNode& value) {
-    if (on_resume(config, key) != OnResume::input_file) return;
+    if (on_resume(config, key) != OnResume::input_file && key != "teacher.model") return;
     make_absolute(value.text);
     for (auto& [none, name] : value.children) make_absolute(name.text);
   });
@@ -302,9 +302,10 @@ std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode
       "the run can't be resumed with other values of {}. Restore them, or start a new run from the weights of "
       "this one (start.model)",
       join(refused, ", "));
-  // The run started from the old value, whatever the new one is.
+  // The run started from the old value, whatever the new one is. Only the base of adapters is read again.
   OptionNode *model = start_model(now), *old = start_model(before);
-  if (!model || !old) return changes;
+  const OptionNode* const merge = now.find_path("start.lora_merge");
+  if (!model || !old || (merge && merge->text == "false")) return changes;
   if (model->text != old->text)
     log_warning("start.model is {} now, but the run began with {}, which is kept", model->text, old->text);
   *model = *old;
@@ -325,6 +326,7 @@ RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, con
       start.limits_changed = start.limits_changed || change.what == key;
     start.parts_changed = start.parts_changed || change.what == "data.micro_batch_tokens";
     start.teacher_changed = start.teacher_changed || change.what == "teacher.model";
+    state.loss_ema = 0;  // the loss may be another one now
     state.changes.push_back(std::move(change));
   }
   const TrainOptions options = config.training();

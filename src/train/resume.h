@@ -21,7 +21,7 @@ OptionNode run_options(const TaskConfig& config);
 /// Returns the changes between the options `before`, with which the run was last trained, and the options
 /// `now`, with which it is resumed. Both have the form of `TaskConfig::options`. `update`: the update of the
 /// changes. Throws an input error that names all keys that have changed but must not. `start.model` in `now` is
-/// set to its old value.
+/// set to its old value, unless it is the base of adapters, which may have moved (start.lora_merge).
 std::vector<TrainingChange> changed_options(const TaskConfig& config, OptionNode before, OptionNode& now,
                                             int64_t update);
 

@@ -38,13 +38,14 @@ nlohmann::json training_step(const std::string& run) {
 }
 
 /// The keys in which a run's settings differ from those of a config, without those that do not influence the
-/// results: the number of threads, and the names of input files.
+/// results, such as the number of threads and the names of input files.
 std::vector<std::string> differing_settings(const TaskConfig& config, const OptionNode& stored) {
   const OptionNode current = run_options(config);
   std::vector<std::string> keys = differing_keys(stored, current);
   std::erase_if(keys, [&](const std::string& key) {
-    if (key == "train.threads") return true;
-    if (on_resume(config, key) != OnResume::input_file) return false;
+    const OnResume rule = on_resume(config, key);
+    if (rule == OnResume::ignored) return true;
+    if (rule != OnResume::input_file) return false;
     const OptionNode *before = stored.find_path(key), *now = current.find_path(key);
     return before && now && before->children.size() == now->children.size() &&
            before->text.empty() == now->text.empty();

@@ -142,8 +142,7 @@ TrainOutcome Trainer::run() {
       // The lower one of the loss of this batch and the running mean: either alone may be an outlier.
       if (state_.update >= options_.log.every_updates || calendar_.finished(state_))
         require_not_diverged(std::min(step.loss, state_.loss_ema), replica_.model().config(), state_.update,
-                             models_.newest(),
-                             options_.teacher.model.empty() ? 1 : 1 + options_.teacher.weight);
+                             models_.newest(), loss_terms(options_));
       state_.sums = {};
     }
     if (calendar_.should_validate(state_, before_)) validate();

@@ -4,6 +4,8 @@
 
 #include "base/file.h"
 #include "program/shell.h"
+#include "program/small_language_model.h"
+#include "program/small_model.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -77,6 +79,28 @@ TEST(CheckCommand, NeedsNoWorkingFolder) {
   const Outcome outcome = shell("mkdir " + (folder / "gone") + " && cd " + (folder / "gone") +
                                 " && rmdir ../gone && " SIXFOLD_BINARY " check " + (folder / "run.yaml"));
   EXPECT_EQ(outcome.status, 0) << outcome.text;
+}
+
+/// What training would refuse after it has encoded the text.
+TEST(CheckCommand, KnowsTheModelsThatARunReads) {
+  const TemporaryFolder folder;
+  write_small_model(folder / "model", 1);
+  write_small_language_model(folder / "language", 1);
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "a b c\nb c d\n";
+  write_file_atomically(folder / "a", text);
+  write_file_atomically(folder / "run.yaml", "data: {train: [" + (folder / "a") + ", " + (folder / "a") +
+                                                 "]}\ntrain: {updates: 9}\n");
+  const auto found = [&](const std::string& settings) {
+    return sixfold("check " + (folder / "run.yaml") + " --set " + settings).text;
+  };
+  const std::string adapters =
+      "start.model=" + (folder / "model") + " start.lora_rank=2 start.lora_projections=";
+  EXPECT_NE(found(adapters + "[q_proj,nonsense]").find("'nonsense' is not a linear map"), std::string::npos);
+  EXPECT_EQ(found(adapters + "[q_proj]").find("lora-projections"), std::string::npos);
+  EXPECT_NE(found("teacher.model=" + (folder / "language")).find("is a model of the task language_model"),
+            std::string::npos);
+  EXPECT_EQ(found("teacher.model=" + (folder / "model")).find("teacher-model"), std::string::npos);
 }
 
 }  // namespace

@@ -133,6 +133,8 @@ TEST_F(GenerateCommand, ScoresText) {
   }
   EXPECT_EQ(joined, "a▁b▁c<0x0A>d<0x0A>");
   EXPECT_NEAR(sum / 8, loss, 1e-4);
+  expect_error(sixfold("score " + model_ + " --input " + text + " --from de"),
+               "--source-language is for translation");
   expect_error(sixfold("score " + model_ + " --source x --target y --summary"),
                "--summary is for language models");
   write_file_atomically(text, "a \xC3\xA9\n");

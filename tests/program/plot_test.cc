@@ -134,6 +134,18 @@ TEST_F(Plot, NamesTheRunsOfASweep) {
 TEST_F(Plot, DrawsConfigsAndText) {
   const std::string demo = SIXFOLD_SOURCE_DIR "/recipes/demo.yaml";
   EXPECT_NE(sixfold("plot schedule " + demo + " -o -").text.find("learning rate"), std::string::npos);
+  // A run that starts from a model has its width, on which the default rate depends.
+  write_file_atomically(folder_ / "narrow.yaml", "data: {train: [a, b]}\ntrain: {updates: 9}\nstart: {model: " +
+                                                     model_ + "}\nmodel: {d_model: 1024}\n");
+  write_file_atomically(folder_ / "as.yaml", "data: {train: [a, b]}\ntrain: {updates: 9}\nmodel: {d_model: " +
+                                                 std::to_string(load_model_config(model_).d_model) +
+                                                 ", heads: 1}\n");
+  const auto rates = [&](const std::string& config) {
+    std::string svg = sixfold("plot schedule " + (folder_ / config) + " -o -").text;
+    return svg.substr(std::min(svg.size(), svg.find("<path")));
+  };
+  EXPECT_GT(rates("as.yaml").size(), 100u);
+  EXPECT_EQ(rates("narrow.yaml"), rates("as.yaml"));
   const Outcome positions = sixfold("plot positions " + demo + " --positions 8 -o -");
   EXPECT_NE(positions.text.find("Position encodings: sinusoidal"), std::string::npos) << positions.text;
   EXPECT_EQ(sixfold("plot positions " + model_ + " --positions 8 --similarity -o -").status, 0);

@@ -152,6 +152,11 @@ TEST_F(Translate, DrawsTranslations) {
   expect_error(refused("--sample --stopping-criterion beam_finished"), "stopping_criterion has no effect");
   expect_error(refused("--sample --finished-keeps-slot true"), "finished_keeps_slot has no effect");
   expect_error(refused("--sample --retry finished_keeps_slot=true"), "finished_keeps_slot has no effect");
+  expect_error(refused("--sample --at-longest cut"), "at_longest has no effect");
+  expect_error(refused("--sample --renormalize-logits true"), "renormalize_logits has no effect");
+  expect_error(refused("--length-penalty 2 --retry normalization=none --retry length_penalty=1"),
+               "retry: normalization is none");
+  EXPECT_EQ(translate(text, "--length-penalty 2 --retry normalization=none").status, 0);
   expect_error(refused("--allow-endings"), "--allow-endings has no effect");
   expect_error(refused("--top-p 0.9"), "top_p has no effect");
   expect_error(refused("--seed 5"), "seed has no effect");

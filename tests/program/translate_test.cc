@@ -56,6 +56,23 @@ TEST_F(Translate, PartsAreDescribedByAllOptions) {
   EXPECT_GT(described, 20);
 }
 
+TEST_F(Translate, PartsMayUseNoShortlist) {
+  const Outcome outcome = sixfold("translate " + model_ + " --shortlist none --part 1/1 --input " +
+                                  file("input", "a\n") + " --output " + (folder_ / "out"));
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+}
+
+/// A paragraph is a line, however many sentences those before it have.
+TEST_F(Translate, WarningsNameTheLineOfASentence) {
+  const std::string input = file("input", "a. b.\na. b. c.\nb. a b c d e f g h. b.\n");
+  for (const char* part : {"", " --part 1/1"}) {
+    const Outcome outcome =
+        sixfold("translate " + model_ + " --split-sentences en --max-source-length 4 --input " + input +
+                " --output " + (folder_ / "out") + part);
+    EXPECT_NE(outcome.text.find("warning: line 3: has"), std::string::npos) << outcome.text;
+  }
+}
+
 /// An option that is given with the value that counts without it changes nothing.
 TEST_F(Translate, PartsWithDefaultsWrittenOutAreTheSameTranslation) {
   const std::string command =

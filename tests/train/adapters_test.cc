@@ -208,6 +208,7 @@ TEST_F(Adapters, TheirBaseIsThatOfTheBeginning) {
   options_.start.model = run("moved") + "/model";
   resume();
   EXPECT_EQ(load_adapters(apart).base, fs::canonical(run("moved") + "/model").string());
+  EXPECT_NE(read_file(run("apart") + "/config.json").find(run("moved")), std::string::npos);
   EXPECT_EQ(opened(apart), all);
 }
 

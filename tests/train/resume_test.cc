@@ -313,6 +313,10 @@ TEST(Resume, NamesOfFilesMayChangeButNotWhetherThereAreAny) {
   std::string start_model;
   EXPECT_TRUE(changes_of(began, now, 1, &start_model).empty());
   EXPECT_EQ(start_model, "somewhere/model");  // where the weights came from, which stays true
+  now.start.lora_merge = began.start.lora_merge = false;
+  EXPECT_TRUE(changes_of(began, now, 1, &start_model).empty());
+  EXPECT_EQ(start_model, "elsewhere/model");  // which the end of the training opens
+  now.start.lora_merge = began.start.lora_merge = true;
   now.data.valid = {};
   EXPECT_NE(error_message([&] { changes_of(began, now, 1); }).find("data.valid"), std::string::npos);
   now = began;
@@ -327,6 +331,18 @@ TEST(Resume, AllKeysThatCannotChangeAreNamedAtOnce) {
   const std::string message = error_message([&] { changes_of({}, now, 1); });
   EXPECT_NE(message.find("data.max_length (it was 256, and is 5 now)"), std::string::npos) << message;
   EXPECT_NE(message.find("train.seed (it was 1, and is 9 now)"), std::string::npos) << message;
+}
+
+TEST(Resume, NamesOfModelsAndFilesAreAbsolute) {
+  TranslationOptions options;
+  options.data.train = {"a.en", "a.de"};
+  options.train.updates = 1;
+  options.teacher.model = "teacher";
+  const TranslationConfig config(options);
+  const OptionNode found = run_options(config);
+  EXPECT_TRUE(found.find_path("teacher.model")->text.starts_with('/'));
+  EXPECT_TRUE(found.find_path("data.train")->children[1].second.text.starts_with('/'));
+  EXPECT_EQ(on_resume(config, "validation.bleu.spm_model"), OnResume::input_file);
 }
 
 }  // namespace

@@ -383,6 +383,25 @@ TEST_F(TrainerTest, KeptTextThatIsDamagedIsNotTrainedOn) {
   EXPECT_EQ(train(options_, {.run = run("a"), .resume = true}).updates, 23);
 }
 
+/// A layer that was chosen guides the attention of the whole run, and aligns the words of its model.
+TEST_F(TrainerTest, TheLayerThatAlignsStays) {
+  options_.generation.alignment_layer = -1;
+  train(options_, {.run = run("a")});
+  options_.train.updates = 30;
+  train(options_, {.run = run("a"), .resume = true});
+  EXPECT_EQ(load_model_config(run("a") + "/model").generation.alignment_layer, -1);
+}
+
+/// A loss with more terms is no spike of the one before.
+TEST_F(TrainerTest, AnotherLossIsNoSpike) {
+  options_.train.on_spike = OnSpike::stop;
+  options_.model.dropout = 0.1F;
+  train(options_, {.run = run("a")});
+  options_.train.r_drop = 20;
+  options_.train.updates = 30;
+  EXPECT_NO_THROW(train(options_, {.run = run("a"), .resume = true}));
+}
+
 /// Epochs are counted by what was read, whatever batches are from then on.
 TEST_F(TrainerTest, EpochsStayEpochsWithOtherBatches) {
   options_.train.updates = 0;

@@ -26,6 +26,9 @@ TEST_F(RunResultTest, ARunIsFinishedWithItsOwnSettingsOnly) {
   EXPECT_TRUE(finished("a"));
   options_.train.threads = 2;
   EXPECT_TRUE(finished("a")) << "the number of threads does not influence the results";
+  options_.data.test = options_.data.valid;
+  options_.distributed.timeout = 90;
+  EXPECT_TRUE(finished("a")) << "nor does what a resumed run may change";
   options_.train.updates = 30;
   EXPECT_FALSE(finished("a")) << "training would go on";
   options_.train.updates = 23;

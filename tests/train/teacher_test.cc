@@ -105,6 +105,31 @@ TEST_F(Teachers, NeedPositionsForAllTexts) {
       << error;
 }
 
+/// A segmentation that is drawn has more tokens than the usual one.
+TEST_F(Teachers, HavePositionsForAllSegmentations) {
+  options_.model.positions = Positions::learned;
+  options_.model.max_positions = 12;
+  options_.model.beyond_positions = BeyondPositions::error;
+  options_.teacher = {};
+  options_.data.max_length = 11;
+  options_.tokenizer.kind = TokenizerKind::sentencepiece;
+  options_.tokenizer.vocab_size = 30;
+  train(options_, {.run = run("short")});
+  options_.model.positions = Positions::sinusoidal;
+  options_.model.beyond_positions = BeyondPositions::last;
+  options_.data.max_length = 11;
+  options_.data.subword_sampling = 0.5;
+  options_.teacher.model = run("short") + "/model";
+  std::filesystem::create_directories(run("drawn"));
+  const auto task = TranslationConfig(options_).open({.run = run("drawn")});
+  for (int64_t pair = 0; pair < task->training_data().size(); ++pair) {
+    BatchBuilder builder;
+    task->training_data().add(pair, 1, builder);
+    EXPECT_LE(builder.batch().source.rows.length(0), 12);
+    EXPECT_LE(builder.batch().target.rows.length(0), 12);
+  }
+}
+
 TEST_F(Teachers, HaveTheSameTokensAroundTexts) {
   std::string config = read_file(teacher_ + "/config.json");
   const size_t at = config.find("\"source_start\": []");

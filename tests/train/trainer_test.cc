@@ -10,6 +10,7 @@
 #include "formats/safetensors.h"
 #include "model_folder/model_folder.h"
 #include "model_folder/provenance.h"
+#include "train/loss_guard.h"
 #include "train/run_folder.h"
 #include "train/trainer_fixture.h"
 
@@ -419,6 +420,21 @@ TEST_F(TrainerTest, ADivergedRunIsAnError) {
   diverges("in training");
   options_.log.every_updates = 1000;
   diverges("at validation");
+}
+
+/// Terms with large factors are no divergence.
+TEST(LossGuard, KnowsTheTermsOfTheLoss) {
+  TrainOptions options;
+  options.train.alignment_weight = 0;
+  EXPECT_EQ(loss_terms(options), 1);
+  options.teacher.weight = 3;
+  EXPECT_EQ(loss_terms(options), 1) << "there is no teacher";
+  options.teacher.model = "teacher";
+  EXPECT_EQ(loss_terms(options), 4);
+  options.train.alignment_weight = 100;
+  EXPECT_EQ(loss_terms(options), 104);
+  options.train.r_drop = 5;
+  EXPECT_EQ(loss_terms(options), 2 * 104 + 5);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ namespace {
 
 SearchOptions caption_search_options(const ModelRuntime& model, const CaptionOptions& options) {
   check_ranges(options);
+  if (options.generation) check_normalization(*options.generation, model.config().generation);
   SearchOptions result{.rules = options.generation.value_or(model.config().generation)};
   if (options.beam_size) result.rules.beam_size = *options.beam_size;
   result.batch_tokens = model.batch_tokens(options.batch_tokens, result.rules.beam_size);

@@ -176,7 +176,7 @@ std::vector<Finding> ImageCaptioningConfig::check_data(const std::atomic<int>* s
   return check_captions({.train = options_.data.train, .valid = options_.data.valid, .stop = stop});
 }
 
-void ImageCaptioningConfig::require_start(const ModelConfig& config) const {
+void ImageCaptioningConfig::require_start(ModelConfig& config) const {
   require_task(config, ImageCaptioningOptions::network, options_.start.model);
 }
 

@@ -24,7 +24,7 @@ class ImageCaptioningConfig : public TaskConfigOf<ImageCaptioningOptions> {
 
  protected:
   std::vector<Finding> check_data(const std::atomic<int>* stop) const override;
-  void require_start(const ModelConfig& config) const override;
+  void require_start(ModelConfig& config) const override;
 };
 
 /// The entry of this task in the table of tasks.

@@ -144,7 +144,7 @@ HeadConfig ImageClassificationConfig::expected_head() const {
   return {.kind = OutputHead::classes, .classes = 2, .pooling = options_.classifier.pooling};
 }
 
-void ImageClassificationConfig::require_start(const ModelConfig& config) const {
+void ImageClassificationConfig::require_start(ModelConfig& config) const {
   require_task(config, ClassificationSettings::network_on_images, options_.start.model);
 }
 

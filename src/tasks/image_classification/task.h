@@ -24,7 +24,7 @@ class ImageClassificationConfig : public TaskConfigOf<ImageClassificationOptions
 
  protected:
   std::vector<Finding> check_data(const std::atomic<int>* stop) const override;
-  void require_start(const ModelConfig& config) const override;
+  void require_start(ModelConfig& config) const override;
   HeadConfig expected_head() const override;
 };
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +20,14 @@ OnResume on_resume_of_task(std::string_view key);
 
 /// Throws an input error unless the tokenizers of a model folder are those that its config names.
 void verify_tokenizers(const std::string& folder);
+
+/// Throws an input error unless the maps that start.lora_projections names are those of a model.
+void require_projections(const ModelConfig& config, const StartOptions& start);
+
+/// Adds a finding with the message of the input error that `check` throws, behind `prefix`; none if it does
+/// not.
+void report_error(std::string id, const std::string& prefix, std::vector<Finding>& findings,
+                  const std::function<void()>& check);
 
 /// The folder in which a run keeps its encoded data.
 std::string encoded_data_of(const TaskStart& start);
@@ -45,11 +54,19 @@ class TaskConfigOf : public TaskConfig {
   void verify(const std::string& folder) const override { verify_tokenizers(folder); }
   std::vector<Finding> check(const CheckRequest& request) const final {
     std::vector<Finding> findings = check_data(request.stop);
-    if (const std::string& start = options_.start.model; !start.empty()) try {
-        require_start(load_model_config(start));
-      } catch (const Error& error) {
-        findings.push_back({"start-model", Severity::error, fmt::format("start.model: {}", error.what()), {}});
-      }
+    if (const std::string& start = options_.start.model; !start.empty())
+      report_error("start-model", "start.model: ", findings, [&] {
+        ModelConfig config = load_model_config(start);
+        require_start(config);
+        report_error("lora-projections", "", findings, [&] { require_projections(config, options_.start); });
+      });
+    if (const std::string& teacher = options_.teacher.model; !teacher.empty())
+      report_error("teacher-model", "teacher.model: ", findings, [&] {
+        const std::string other = load_model_config(teacher).task;
+        require(other == task(),
+                "{}: is a model of the task {}, and the run is of {}; choose one of the same task", teacher,
+                other, task());
+      });
     if constexpr (!requires { options_.image; })
       if (options_.tokenizers_from().empty())
         check_vocabulary(options_.tokenizer, options_.data.train, findings);
@@ -60,12 +77,9 @@ class TaskConfigOf : public TaskConfig {
  protected:
   /// Returns the findings of `check` about the data (data/check/checks.h).
   virtual std::vector<Finding> check_data(const std::atomic<int>* stop) const = 0;
-  /// Throws an input error unless a run can start from a model with this config, that of start.model. By
-  /// default its encoder is taken.
-  virtual void require_start(const ModelConfig& config) const {
-    ModelConfig encoder = config;
-    keep_encoder(encoder, options_.start.model, task());
-  }
+  /// Throws an input error unless a run can start from a model with this config, that of start.model, and
+  /// leaves in it the parts that the run takes: by default the encoder.
+  virtual void require_start(ModelConfig& config) const { keep_encoder(config, options_.start.model, task()); }
   /// The head of the model, as far as it is known before the data are read.
   virtual HeadConfig expected_head() const { return {}; }
 

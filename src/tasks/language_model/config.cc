@@ -54,6 +54,9 @@ void validate(const LanguageModelOptions& o) {
           "model.encoder_layers is {}, but a language model has no encoder; set it to 0",
           o.model.encoder_layers);
   validate_groups(o, "a text file");
+  for (const ModelPart part : o.start.freeze)
+    require(part != ModelPart::encoder && part != ModelPart::head, "start.freeze: a language model has no {}",
+            name_of_enum(part));
   require(
       o.model.norm != Norm::batch,
       "model.norm: 'batch' normalizes over the tokens of a batch, among them those that a language model is to "

@@ -130,7 +130,7 @@ std::vector<Finding> LanguageModelConfig::check_data(const std::atomic<int>* sto
   return check_documents(options_.data, stop);
 }
 
-void LanguageModelConfig::require_start(const ModelConfig& config) const {
+void LanguageModelConfig::require_start(ModelConfig& config) const {
   require_task(config, LanguageModelSettings::network, options_.start.model);
 }
 

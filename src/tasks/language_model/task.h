@@ -23,7 +23,7 @@ class LanguageModelConfig : public TaskConfigOf<LanguageModelOptions> {
 
  protected:
   std::vector<Finding> check_data(const std::atomic<int>* stop) const override;
-  void require_start(const ModelConfig& config) const override;
+  void require_start(ModelConfig& config) const override;
 };
 
 /// The entry of this task in the table of tasks.

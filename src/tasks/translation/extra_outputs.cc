@@ -1,7 +1,6 @@
 #include "tasks/translation/extra_outputs.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 
@@ -32,13 +31,7 @@ Ids output_of(const ScoredPair& pair, int32_t eos) {
 
 void add_tokens(const ModelRuntime& runtime, const DecodeWorkspace& decoding, std::span<const ScoredPair> pairs,
                 const PairContext& common, std::span<Translation> translations) {
-  std::vector<Ids> sources, targets;
-  for (const ScoredPair& pair : pairs) {
-    sources.push_back(source_of(pair, runtime.config().eos));
-    targets.push_back(pair.output.ids);
-  }
-  const auto scores =
-      score_targets(decoding, sources, targets, std::numeric_limits<int32_t>::max(), common.allowed);
+  const auto scores = score_batch(decoding, batch_of(pairs, runtime.config()), common.allowed);
   for (size_t i = 0; i < pairs.size(); ++i) {
     const Ids ids = output_of(pairs[i], runtime.config().eos);
     for (size_t t = 0; t < ids.size(); ++t)
@@ -248,6 +241,17 @@ void require_observable(const ExtraOutputs& extra, size_t tokens, const char* wh
 void add_extra_outputs(const ModelRuntime& runtime, const DecodeWorkspace& decoding,
                        std::span<const ScoredPair> pairs, const ExtraOutputs& extra, const PairContext& common,
                        std::span<Translation> translations) {
+  if (pairs.empty()) return;
+  // Of an output that was cut before its first token, the decoder has no row.
+  const auto without_row = std::ranges::find_if(
+      pairs, [](const ScoredPair& pair) { return !pair.ends() && pair.output.ids.empty(); });
+  if (without_row != pairs.end()) {
+    const auto before = static_cast<size_t>(without_row - pairs.begin());
+    add_extra_outputs(runtime, decoding, pairs.first(before), extra, common, translations);
+    add_extra_outputs(runtime, decoding, pairs.subspan(before + 1), extra, common,
+                      translations.subspan(before + 1));
+    return;
+  }
   if (extra.tokens) add_tokens(runtime, decoding, pairs, common, translations);
   if (extra.alignment || extra.attention) add_attention(runtime, decoding, pairs, extra, common, translations);
   if (extra.confidence) {
@@ -255,8 +259,7 @@ void add_extra_outputs(const ModelRuntime& runtime, const DecodeWorkspace& decod
         confidences(decoding, runtime.source(), runtime.target(), pairs, common.forced, common.confidence);
     for (size_t i = 0; i < pairs.size(); ++i) translations[i].confidence = found[i];
   }
-  if (extra.all_attention && !pairs.empty())
-    add_all_attention(runtime, decoding, pairs.front(), extra, translations.front());
+  if (extra.all_attention) add_all_attention(runtime, decoding, pairs.front(), extra, translations.front());
 }
 
 }  // namespace sixfold

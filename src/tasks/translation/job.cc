@@ -32,10 +32,7 @@ void check_ensemble(const TranslateOptions& o, const GenerationConfig& rules) {
 /// Throws an input error for options of sampling and of the search that contradict each other. `settings`:
 /// those of the model.
 void check_sampling(const TranslateOptions& o, const GenerationConfig& settings) {
-  for (const auto* given : {&o.generation, &o.retry})
-    require(!*given || (*given)->normalization != ScoreNormalization::none ||
-                (*given)->length_penalty == settings.length_penalty,
-            "normalization is none, so that length_penalty has no effect; leave one of them out");
+  if (o.generation) check_normalization(*o.generation, settings);
   require(o.mbr == 0 || o.n_best <= o.mbr,
           "n_best is {}, but mbr chooses among {} translations; make mbr at least n_best", o.n_best, o.mbr);
   if (o.sample) {
@@ -50,6 +47,8 @@ void check_sampling(const TranslateOptions& o, const GenerationConfig& settings)
     };
     require_same("stopping_criterion", &GenerationConfig::stopping_criterion);
     require_same("finished_keeps_slot", &GenerationConfig::finished_keeps_slot);
+    require_same("at_longest", &GenerationConfig::at_longest);
+    require_same("renormalize_logits", &GenerationConfig::renormalize_logits);
     require(!o.details.search, "sample draws translations, so that there are no steps of a search to show");
     return;
   }
@@ -118,7 +117,7 @@ void TranslationJob::SearchRecord::see(std::span<const SearchCandidate> candidat
 
 TranslationJob::TranslationJob(ModelRuntime& model, const SourceEncoder& encoder, const Shortlist* shortlist,
                                const LineSource& next, const TranslateOptions& options, bool keeps_symbols,
-                               const TranslatedLineReceiver& emit)
+                               const TranslatedLineReceiver& emit, const Paragraphs* paragraphs)
     : RequestGroup(model.engine(), options.caller),
       model_(model),
       next_line_(next),
@@ -126,6 +125,7 @@ TranslationJob::TranslationJob(ModelRuntime& model, const SourceEncoder& encoder
       emit_(emit),
       encoder_(encoder),
       keeps_symbols_(keeps_symbols),
+      paragraphs_(paragraphs),
       line_case_(model.config(), model.source(), options),
       search_(model, first_search(model, options, encoder.layout(), shortlist)),
       retry_(retry_search(model, options, encoder.layout(), shortlist)),
@@ -142,6 +142,7 @@ std::optional<TranslationJob::Search> TranslationJob::retry_search(ModelRuntime&
         {"start_before_text", options.retry->start_before_text != usual.start_before_text}})
     require(!differs, "retry: {} is not a setting of the search; leave it out", name);
   try {
+    check_normalization(*options.retry, usual);
     SearchOptions retry = search_options(model, options, *options.retry, layout, shortlist);
     if (retry.drawn) ++retry.drawn->seed;
     return std::make_optional<Search>(model, retry);
@@ -195,9 +196,14 @@ bool TranslationJob::read(bool wait) {
   }
 }
 
-std::string TranslationJob::place(size_t line) const {
-  return fmt::format("{} {}", options_.split_sentences.empty() ? options_.line_name : "sentence",
-                     options_.first_line + line);
+std::string TranslationJob::last_read() const {
+  return fmt::format("{} {}", options_.line_name,
+                     options_.first_line + (paragraphs_ ? paragraphs_->last_read() : read_));
+}
+
+std::string TranslationJob::last_emitted() const {
+  return fmt::format("{} {}", options_.line_name,
+                     options_.first_line + (paragraphs_ ? paragraphs_->next_received() : emitted_ - 1));
 }
 
 /// The text of the line that was read last whose phrases are asked for: the words whose tokens are all kept.
@@ -231,7 +237,7 @@ EncodedConstraints TranslationJob::constraints_of(const std::string& source, con
   } catch (const Cancelled&) {
     throw;
   } catch (const Error& error) {
-    throw_input_error("{}: {}", place(read_), error.what());
+    throw_input_error("{}: {}", last_read(), error.what());
   }
 }
 
@@ -242,17 +248,13 @@ void TranslationJob::count_unknown(const EncodedLine& line) const {
   const Tokenizer& tokenizer = model_.source();
   const int64_t unknown = tokenizer.count_unknown(line.ids);
   sum.tokens += static_cast<int64_t>(line.tokens);
-  if (sum.unknown == 0 && unknown > 0) sum.first_unknown = place(read_);
+  if (sum.unknown == 0 && unknown > 0) sum.first_unknown = last_read();
   sum.unknown += unknown;
 }
 
 /// Encodes the line that was read last. Errors begin with its name.
 EncodedLine TranslationJob::encoded_line(const std::string& line) const {
-  try {
-    return encoder_.encode(line, options_.max_source_length);
-  } catch (const Error& error) {
-    throw_input_error("{}: {}", place(read_), error.what());
-  }
+  return encoder_.encode(line, options_.max_source_length, last_read());
 }
 
 /// Encodes the line that was read last and its constraints. A line that `keep_symbols` keeps has no tokens.
@@ -272,9 +274,8 @@ TranslationJob::SearchInput TranslationJob::encode(TranslatedLine& line) {
   line.tokens_cut = encoded.tokens_cut;
   count_unknown(encoded);
   require_observable(options_.details, encoded.ids.size(), "sentence");
-  if (options_.warn_of_cuts && encoded.tokens_cut > 0) encoded.warn(place(read_));
-  if (model_.config().limits_length())
-    require_positions(model_.config(), std::ssize(encoded.ids), place(read_));
+  if (options_.warn_of_cuts && encoded.tokens_cut > 0) encoded.warn(last_read());
+  if (model_.config().limits_length()) require_positions(model_.config(), std::ssize(encoded.ids), last_read());
   return input;
 }
 
@@ -327,7 +328,7 @@ void TranslationJob::count(const TranslatedLine& line) const {
   if (!options_.counts) return;
   TranslationCounts& sum = *options_.counts;
   const TranslationFaults& faults = line.translations.front().faults;
-  if (sum.faulty == 0 && faults.any()) sum.first_faulty = place(line.index);
+  if (sum.faulty == 0 && faults.any()) sum.first_faulty = last_emitted();
   sum.faulty += faults.any();
   sum.loops += faults.loops;
   sum.copies += faults.copies;

@@ -12,6 +12,7 @@
 #include "runtime/search.h"
 #include "tasks/translation/line_case.h"
 #include "tasks/translation/output_constraints.h"
+#include "tasks/translation/paragraphs.h"
 #include "tasks/translation/source.h"
 #include "tasks/translation/translation.h"
 
@@ -22,10 +23,11 @@ namespace sixfold {
 class TranslationJob final : public RequestGroup {
  public:
   /// `shortlist`: null if all tokens are allowed. `keeps_symbols`: the value of
-  /// `TranslateOptions::keep_symbols`, or its default. All arguments must outlive the job.
+  /// `TranslateOptions::keep_symbols`, or its default. `paragraphs`: the lines that `next` splits into
+  /// sentences; null if it reads lines as they are. All arguments must outlive the job.
   TranslationJob(ModelRuntime& model, const SourceEncoder& encoder, const Shortlist* shortlist,
                  const LineSource& next, const TranslateOptions& options, bool keeps_symbols,
-                 const TranslatedLineReceiver& emit);
+                 const TranslatedLineReceiver& emit, const Paragraphs* paragraphs);
   /// Returns when all lines have been emitted. Rethrows an exception of `next`, of `emit` or of a
   /// translation.
   void run();
@@ -71,8 +73,9 @@ class TranslationJob final : public RequestGroup {
   void work();
   void read_ahead();
   bool read(bool wait);
-  /// The name of a line in messages, from its index.
-  std::string place(size_t line) const;
+  /// The names in messages of the line that was read last, and of the one that was taken from `entries_` last.
+  std::string last_read() const;
+  std::string last_emitted() const;
   std::string kept_words(const std::string& source, const std::string& input, const EncodedLine& kept) const;
   EncodedConstraints constraints_of(const std::string& source, const std::string& input,
                                     const EncodedLine& kept) const;
@@ -95,6 +98,7 @@ class TranslationJob final : public RequestGroup {
   const TranslatedLineReceiver& emit_;
   const SourceEncoder& encoder_;
   const bool keeps_symbols_;
+  const Paragraphs* const paragraphs_;
   LineCase line_case_;
   const Search search_;
   const std::optional<Search> retry_;     // for sources whose translation has faults

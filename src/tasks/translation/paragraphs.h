@@ -20,6 +20,10 @@ class Paragraphs {
 
   /// Returns the next sentence to translate, or an empty line for a paragraph without sentences.
   NextLine next_sentence(std::string& sentence, bool wait);
+  /// The index of the paragraph of the sentence that was returned last.
+  size_t last_read() const { return emitted_ + paragraphs_.size() - 1; }
+  /// The index of the paragraph of the sentence whose translation is to be received next.
+  size_t next_received() const { return emitted_; }
   /// Takes the translation of the next sentence, and emits the paragraph if it was its last.
   void receive(const TranslatedLine& sentence);
 

@@ -43,17 +43,17 @@ SourceEncoder::SourceEncoder(const Tokenizer& tokenizer, PairLayout layout, cons
     targets_.push_back(target_token(language_pair(direction)->target));
 }
 
-EncodedLine SourceEncoder::encode(const std::string& line, int max_tokens) const {
+EncodedLine SourceEncoder::encode(const std::string& line, int max_tokens, const std::string& place) const {
   EncodedLine encoded;
   const LanguageTokens::Parts parts =
       needs_target_token() ? tokens_->split(line) : LanguageTokens::Parts{language_token_, line};
   const std::string text(parts.text);
   if (!has_visible_character(replace_invalid_utf8(text))) return encoded;
-  require(
-      !tokens_ || std::ranges::count(targets_, parts.token) > 0,
-      "the target language is not given, and the line does not begin with the token of one, such as {}; the "
-      "model translates {}",
-      targets_.empty() ? "" : targets_.front(), directions_);
+  require(!tokens_ || std::ranges::count(targets_, parts.token) > 0,
+          "{}: the target language is not given, and the line does not begin with the token of one, such as "
+          "{}; the "
+          "model translates {}",
+          place, targets_.empty() ? "" : targets_.front(), directions_);
   encoded.ids = tokenizer_.encode(tokens_ ? text : language_token_ + text);
   if (encoded.ids.empty()) return encoded;
   if (const auto limit = static_cast<size_t>(max_tokens); encoded.ids.size() > limit) {

@@ -33,8 +33,8 @@ class SourceEncoder {
                 const std::vector<std::string>& directions = {});
 
   /// Keeps at most `max_tokens` tokens, not counting those around the text. Throws an input error for a line
-  /// that lacks the token of its target language.
-  EncodedLine encode(const std::string& line, int max_tokens) const;
+  /// that lacks the token of its target language. `place` names the line: "line 7".
+  EncodedLine encode(const std::string& line, int max_tokens, const std::string& place) const;
   /// The number of bytes to which the first `tokens` tokens of a text belong. The text is valid UTF-8, and that
   /// of a line without the token of its language.
   size_t bytes_of(const std::string& text, size_t tokens) const;

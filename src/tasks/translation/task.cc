@@ -17,11 +17,11 @@
 namespace sixfold {
 namespace {
 
-/// Returns the config of the run's model. It is based on that of the model folder `from`, unless this is empty.
-ModelConfig config_of(const TranslationOptions& options, const std::string& from,
-                      const Tokenizers& tokenizers) {
-  ModelConfig config = initial_config(options.model, options.generation, from);
-  if (!from.empty())
+/// Returns the config of the run's model. It is based on that of the model folder `start.model`, if there is
+/// one.
+ModelConfig config_of(const TranslationOptions& options, const TaskStart& start, const Tokenizers& tokenizers) {
+  ModelConfig config = initial_config(options.model, options.generation, start.model);
+  if (!start.model.empty() && !start.resumed)
     config.generation.alignment_layer = GenerationConfig().alignment_layer;  // `measure` finds it
   bind_tokenizers(config, tokenizers);
   config.task = TranslationSettings::task;
@@ -47,10 +47,15 @@ void require_positions_for(const ModelConfig& config, const TokenCorpus& corpus,
   }
 }
 
-/// The maximum number of tokens of each side of a pair.
-int64_t max_side_tokens(const ModelConfig& config, const ParallelDataOptions& data) {
-  return config.limits_length() ? std::min<int64_t>(data.max_length, config.max_positions - 1)
-                                : data.max_length;
+/// The maximum number of tokens of each side of a pair, as `config` and the teacher have positions for them.
+int64_t max_side_tokens(const ModelConfig& config, const TranslationOptions& options) {
+  int64_t most = options.data.max_length;
+  const auto limit = [&](const ModelConfig& c) {
+    if (c.limits_length()) most = std::min<int64_t>(most, c.max_positions - 1);
+  };
+  limit(config);
+  if (const std::string& teacher = options.teacher.model; !teacher.empty()) limit(load_model_config(teacher));
+  return most;
 }
 
 class TranslationTask : public Task {
@@ -61,12 +66,12 @@ class TranslationTask : public Task {
         wants_shortlist_(options.data.shortlist),
         stop_(start.stop),
         tokenizers_(data.tokenizers),
-        config_(config_of(options, start.model, tokenizers_)),
+        config_(config_of(options, start, tokenizers_)),
         record_(std::move(data.record)),
         layout_(std::move(data.layout)),
         train_(std::move(data.train), tokenizers_, config_.target_ends(), record_.hash,
                {options.data.token_dropout, options.train.seed}, layout_,
-               {options.data.subword_sampling, options.train.seed, max_side_tokens(config_, options.data)}),
+               {options.data.subword_sampling, options.train.seed, max_side_tokens(config_, options)}),
         valid_text_(std::move(data.valid_text)),
         valid_(std::move(data.valid), tokenizers_, config_.target_ends(), data.valid_hash) {
     require_positions_for(config_, train_.corpus(), "data.train");
@@ -215,7 +220,7 @@ std::vector<Finding> TranslationConfig::check_data(const std::atomic<int>* stop)
   return all;
 }
 
-void TranslationConfig::require_start(const ModelConfig& config) const {
+void TranslationConfig::require_start(ModelConfig& config) const {
   require_task(config, TranslationSettings::network, options_.start.model);
 }
 

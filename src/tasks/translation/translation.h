@@ -116,8 +116,9 @@ struct TranslateOptions {
   /// >>deu<<, the token of the target language is put before each source.
   std::string source_language = {}, target_language = {};
   /// A file made by `sixfold shortlist` for the model; empty: that of the model's folder, if it has one;
-  /// "none": all tokens are allowed.
+  /// `no_shortlist`: all tokens are allowed.
   std::string shortlist;
+  static constexpr std::string_view no_shortlist = "none";
   /// Language of the sources. If it is set, each line is a paragraph and is translated sentence by sentence.
   std::string split_sentences;
   size_t first_line = 1;                ///< number of the first line in warnings

@@ -129,7 +129,7 @@ SentenceAttention self_attention(ModelRuntime& runtime, const std::string& sourc
   const ModelConfig& config = runtime.config();
   const bool encoder = kind == AttentionKind::encoder;
   const int layers = encoder ? config.encoder_layers : config.decoder_layers;
-  const EncodedLine encoded = source_encoder.encode(source, TranslateOptions().max_source_length);
+  const EncodedLine encoded = source_encoder.encode(source, TranslateOptions().max_source_length, "the source");
   encoded.warn("the source");
   const Batch batch =
       BatchBuilder()
@@ -185,9 +185,9 @@ struct Translator::State {
   /// The shortlist in a file, which is loaded once. An empty path requests the shortlist of the model's folder.
   /// Null for "none", and for an empty path if the folder has no shortlist.
   std::shared_ptr<const Shortlist> shortlist(const std::string& requested, const ModelRuntime& model) {
-    const std::string path = requested.empty()     ? shortlist_of_folder(model.folder())
-                             : requested == "none" ? ""
-                                                   : requested;
+    const std::string path = requested.empty()                             ? shortlist_of_folder(model.folder())
+                             : requested == TranslateOptions::no_shortlist ? ""
+                                                                           : requested;
     if (path.empty()) return nullptr;
     const std::lock_guard lock(mutex);
     auto& loaded = shortlists[path];
@@ -225,6 +225,10 @@ std::string Translator::placeholder(const TranslateOptions& options) const {
           "the target language must be given for documents, whose texts do not all begin with its token");
   TranslateOptions greedy;
   greedy.beam_size = 1;
+  if (model().is_ensemble()) {  // which has no penalty in greedy search
+    greedy.generation = generation();
+    greedy.generation->repetition_penalty = 1;
+  }
   greedy.source_language = options.source_language;
   greedy.target_language = options.target_language;
   greedy.shortlist = options.shortlist;
@@ -268,7 +272,7 @@ void Translator::translate(const LineSource& next, const TranslateOptions& optio
       "begin with its token");
   const bool keeps_symbols = options.keep_symbols ? *options.keep_symbols : state_->keeps_symbols();
   if (options.split_sentences.empty())
-    return TranslationJob(model(), encoder, shortlist.get(), next, options, keeps_symbols, emit).run();
+    return TranslationJob(model(), encoder, shortlist.get(), next, options, keeps_symbols, emit, nullptr).run();
   const ExtraOutputs& extra = options.details;
   require(!extra.tokens && !extra.attention && !extra.all_attention && !extra.search,
           "token scores, attention and the steps of the search are not available for paragraphs, which are "
@@ -278,7 +282,8 @@ void Translator::translate(const LineSource& next, const TranslateOptions& optio
     return paragraphs.next_sentence(line, wait);
   };
   const TranslatedLineReceiver receive = [&](const TranslatedLine& line) { paragraphs.receive(line); };
-  TranslationJob(model(), encoder, shortlist.get(), next_sentence, options, keeps_symbols, receive).run();
+  TranslationJob(model(), encoder, shortlist.get(), next_sentence, options, keeps_symbols, receive, &paragraphs)
+      .run();
 }
 
 std::vector<Translation> Translator::score(std::span<const std::string> sources,
@@ -297,11 +302,12 @@ std::vector<Translation> Translator::score(std::span<const std::string> sources,
   for (size_t i = 0; i < sources.size(); ++i) {
     const auto small = line_case.source_in_small_letters(sources[i]);
     texts.push_back(small ? small->text : sources[i]);
-    const EncodedLine& source = encoded.emplace_back(encoder.encode(texts[i], options.max_source_length));
+    const std::string place = fmt::format("{} {}", options.line_name, options.first_line + i);
+    const EncodedLine& source =
+        encoded.emplace_back(encoder.encode(texts[i], options.max_source_length, place));
     const std::string target = small ? line_case.target_in_small_letters(targets[i]) : targets[i];
     const Hypothesis& output =
         outputs.emplace_back(Hypothesis{.ids = encoder.layout().target(runtime.target().encode(target))});
-    const std::string place = fmt::format("{} {}", options.line_name, options.first_line + i);
     source.warn(place);
     require_positions(runtime.config(), std::max(std::ssize(source.ids), std::ssize(output.ids) + 1), place);
   }

@@ -109,6 +109,12 @@ TEST_F(CaptionerTest, ABeamOfOneIsGreedySearch) {
               captioner.caption(images, {.batch_tokens = -1});
             }).find("batch_tokens: expected a whole number at least 0"),
             std::string::npos);
+  CaptionOptions contradicting{.generation = captioner.generation()};
+  contradicting.generation->normalization = ScoreNormalization::none;
+  contradicting.generation->length_penalty += 1;
+  EXPECT_NE(
+      error_message([&] { captioner.caption(images, contradicting); }).find("length_penalty has no effect"),
+      std::string::npos);
 }
 
 /// What goes to the class token is no part of the attention to patches.

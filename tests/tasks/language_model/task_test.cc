@@ -127,6 +127,15 @@ TEST_F(LanguageModelTest, LearnsFromTextsThatEnd) {
   EXPECT_EQ(texts[1].texts[0].text, "zero one two three");
 }
 
+TEST_F(LanguageModelTest, HasNoEncoderToFreeze) {
+  options_.start.model = "model";
+  for (const ModelPart part : {ModelPart::encoder, ModelPart::head}) {
+    options_.start.freeze = {part};
+    EXPECT_NE(error_message([&] { run("refused"); }).find("start.freeze: a language model has no "),
+              std::string::npos);
+  }
+}
+
 TEST_F(LanguageModelTest, ResumesBitForBit) {
   options_.model.dropout = 0.1f;
   run("whole");

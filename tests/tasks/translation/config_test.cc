@@ -237,5 +237,13 @@ TEST_F(TranslationConfigTest, WhatHasNoEffectIsSaid) {
   EXPECT_EQ(advice({"schedule.warmup=0"}, 10), "");
 }
 
+/// The loss of an update depends on the layers that it has.
+TEST_F(TranslationConfigTest, SpikesAreNotLookedForWhereLayersAreLeftOut) {
+  for (const char* reaction : {"train.on_spike=stop", "train.on_spike=rollback"})
+    EXPECT_NE(refusal(example, {"train.layer_drop=0.1", reaction}).find("does not go with train.layer_drop"),
+              std::string::npos);
+  EXPECT_EQ(refusal(example, {"train.layer_drop=0.1"}), "");
+}
+
 }  // namespace
 }  // namespace sixfold

@@ -41,6 +41,50 @@ TEST_F(TranslatorTest, TellsTokensAlignmentsAndAttention) {
   EXPECT_NE(error_message([&] { translator.translate(lines(), options); }).find("layer 2"), std::string::npos);
 }
 
+/// An output that is cut before its first token has nothing to tell, and the others tell all.
+TEST_F(TranslatorTest, TellsNothingOfAnOutputWithoutTokens) {
+  const Translator translator(path(), {.threads = 1});
+  TranslateOptions options{
+      .details = {.tokens = true, .alignment = true, .attention = true, .all_attention = true}};
+  options.generation = translator.generation();
+  options.generation->max_new_tokens = 1;
+  options.sample = true;
+  size_t empty = 0, lines = 0;
+  for (int seed = 1; seed <= 20; ++seed) {
+    options.seed = static_cast<uint64_t>(seed);
+    translator.translate(sample::english(), options, [&](const TranslatedLine& line) {
+      const Translation& t = line.translations[0];
+      ++lines;
+      if (t.tokens.empty()) ++empty;
+      EXPECT_EQ(t.attention.has_value(), !t.tokens.empty());
+    });
+  }
+  EXPECT_GT(empty, 0u);
+  EXPECT_EQ(lines, 20 * sample::english().size());
+}
+
+/// An output that was cut has no end to score, for which there may be no position.
+TEST(ExtraOutputs, OfACutOutputNeedNoMorePositionsThanItself) {
+  const TemporaryFolder folder;
+  write_small_model(folder / "model", 1, /*joint=*/true, [](ModelConfig& config) {
+    config.positions = Positions::learned;
+    config.max_positions = 12;
+    config.beyond_positions = BeyondPositions::error;
+    config.generation.length_offset = 30;
+    config.generation.min_new_tokens = 30;
+    config.generation.at_longest = AtLongest::cut;
+  });
+  const Translator translator(folder / "model", {.threads = 1});
+  TranslateOptions options{.details = {.tokens = true}};
+  translator.translate(std::vector<std::string>{"a b c"}, options, [&](const TranslatedLine& line) {
+    const Translation& t = line.translations[0];
+    ASSERT_EQ(t.tokens.size(), 12u);
+    double sum = 0;
+    for (const auto& token : t.tokens) sum += token.log_probability;
+    EXPECT_NEAR(sum, t.log_probability, 1e-4);
+  });
+}
+
 /// The words of the model are tokens, so that a text has the tokens of the translation.
 TEST(ExtraOutputs, OfAnEnsembleAreItsScoresAndTheAttentionOfTheFirstModel) {
   const TemporaryFolder folder;
@@ -75,6 +119,16 @@ TEST(ExtraOutputs, OfAnEnsembleAreItsScoresAndTheAttentionOfTheFirstModel) {
               together.translate(std::vector<std::string>{"a"}, options);
             }).find("an ensemble has none"),
             std::string::npos);
+}
+
+/// A document needs a word that greedy search repeats, also where the settings penalize repetitions.
+TEST(ExtraOutputs, OfAnEnsembleAreThoseOfDocumentsToo) {
+  const TemporaryFolder folder;
+  for (const char* name : {"first", "second"})
+    write_small_model(folder / name, name[0], /*joint=*/true,
+                      [](ModelConfig& config) { config.generation.repetition_penalty = 1.1F; });
+  const Translator together(folder / "first", {.threads = 1, .ensemble = {folder / "second"}});
+  EXPECT_EQ(error_message([&] { together.placeholder({}); }), "");
 }
 
 /// Watching changes no bit. The steps lead to the translations: the best finished hypothesis is the best one.

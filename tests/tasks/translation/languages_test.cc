@@ -104,6 +104,8 @@ TEST_F(LanguagesOfAModel, AreChosenForEachCall) {
       "the model translates de-en, en-de, en-fr";
   EXPECT_EQ(error("", ""), no_token);
   EXPECT_EQ(error("", "", ">>xx<< e1"), no_token);
+  const std::vector<std::string> scored{">>de<< e1", "e1"};
+  EXPECT_EQ(error_message([&] { translator.score(scored, scored, {}); }), "line 2" + no_token.substr(6));
   EXPECT_EQ(
       error("", "en"),
       "the source language is given, and the target language is not; the model translates de-en, en-de, en-fr");

@@ -50,7 +50,10 @@ void run(const ConfidenceSettings& settings) {
   const ReferencedText text{
       corpus.text.source.size(),
       [&](size_t line) {
-        return encoder.encode(corpus.text.source[line], TranslateOptions().max_source_length).ids;
+        return encoder
+            .encode(corpus.text.source[line], TranslateOptions().max_source_length,
+                    fmt::format("line {}", line + 1))
+            .ids;
       },
       [&](size_t line) { return folder.tokenizers.target->join(corpus.text.target[line]); }};
   auto task = settings_of<TranslationSettings>(folder.config);

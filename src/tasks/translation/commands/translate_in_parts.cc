@@ -38,7 +38,7 @@ void check_parts(const TranslateSettings& settings) {
   require(!settings.constraints.by_line(),
           "--prefixes, --constraints and --avoid are read along with the input by one process; leave them out");
   require(settings.writer.format != OutputFormat::json,
-          "--format json is one array; several processes can write text, tsv and jsonl");
+          "--format json is one array; several processes can write text, tsv, jsonl and moses");
 }
 
 std::string hash_of_file(const std::string& path) {
@@ -70,7 +70,8 @@ std::string describe_job(const TranslateSettings& settings) {
     if (std::ranges::find(options_without_effect, option.name) != std::end(options_without_effect)) continue;
     std::vector<std::string> values = option.values;
     if (option.file)
-      for (std::string& value : values) value = hash_of_file(value);
+      for (std::string& value : values)
+        if (value != TranslateOptions::no_shortlist) value = hash_of_file(value);
     if (option.model)
       for (std::string& value : values) value = hash_hex(nlohmann::json(hashes_of_folder(value)).dump());
     job[option.name] = values.empty() ? "default" : join(values);
