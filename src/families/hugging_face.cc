@@ -128,7 +128,9 @@ bool has_model_type(const ImportSource& source, const Family& family) {
   return model_type_of(source.path) == family.name;
 }
 
-TensorMap read_tensors(const fs::path& folder) {
+namespace {
+
+TensorMap read_tensor_files(const fs::path& folder) {
   const auto whole = folder / "model.safetensors", parts = folder / "model.safetensors.index.json",
              torch = folder / "pytorch_model.bin";
   if (fs::exists(whole)) return read_safetensors(whole);
@@ -137,6 +139,18 @@ TensorMap read_tensors(const fs::path& folder) {
           "{}: has no weights; expected model.safetensors, model.safetensors.index.json or pytorch_model.bin",
           folder.string());
   return read_torch(torch);
+}
+
+}  // namespace
+
+TensorMap read_tensors(const fs::path& folder) {
+  TensorMap tensors = read_tensor_files(folder);
+  for (const std::string& name : tensors.names())
+    for (const auto& [old, now] : {std::pair(".gamma", ".weight"), {".beta", ".bias"}})
+      if (const std::string layer = name.substr(0, name.rfind('.'));
+          name == layer + old && layer.ends_with("LayerNorm"))
+        tensors.rename(name, layer + now);
+  return tensors;
 }
 
 void set_decoder_sizes(Architecture& a, int heads, int d_ff) {

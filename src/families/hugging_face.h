@@ -18,8 +18,9 @@ inline constexpr const char* hugging_face_step = R"({"step": "import", "from": "
 /// Whether the source is a folder whose config.json has the `model_type` of the family.
 bool has_model_type(const ImportSource& source, const Family& family);
 
-/// Reads the weights of a folder of Hugging Face: model.safetensors, its shards, or pytorch_model.bin. Throws
-/// an input error if there are none, or as the readers of these files.
+/// Reads the weights of a folder of Hugging Face: model.safetensors, its shards, or pytorch_model.bin. The old
+/// names `LayerNorm.gamma` and `LayerNorm.beta` become those of today. Throws an input error if there are none,
+/// or as the readers of these files.
 TensorMap read_tensors(const std::filesystem::path& folder);
 
 /// Throws an input error if a model uses a rare option of the network, such as `parallel_residual`, that is not

@@ -6,7 +6,7 @@
 namespace sixfold {
 namespace {
 
-constexpr LlamaKind llama{.class_name = "LlamaForCausalLM", .type = "llama"};
+constexpr LlamaKind llama{.class_name = "LlamaForCausalLM", .type = "llama", .feed_forward_biases = true};
 
 /// The window of a Mistral without the key is 4096 tokens; a value of null means that there is none.
 constexpr LlamaKind mistral{

@@ -128,14 +128,21 @@ void set_positions(const TensorMap& tensors, Architecture& a) {
 std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& sentence_piece, const fs::path& vocabulary,
                                                 int64_t rows, TextSide side) {
   const std::vector<std::string> pieces = parse_vocabulary(read_regular_file(vocabulary), vocabulary);
+  require(std::ssize(pieces) <= rows, "{}: has {} pieces, but the model has {} tokens", vocabulary.string(),
+          pieces.size(), rows);
   const std::string bytes =
       add_vocabulary(read_regular_file(sentence_piece), resized_vocabulary(pieces, rows), sentence_piece);
   return load_sentence_piece(bytes, sentence_piece, side);
 }
 
-Tokenizers read_tokenizers(const fs::path& folder, int source_rows, int target_rows) {
+/// The target has a vocabulary of its own if tokenizer_config.json says so.
+Tokenizers read_tokenizers(const fs::path& folder, int source_rows, int target_rows, Notes& notes) {
   const fs::path source = folder / "vocab.json", own = folder / "target_vocab.json",
-                 target = fs::exists(own) ? own : source;
+                 settings = folder / "tokenizer_config.json";
+  const bool separate = fs::exists(settings) && JsonKeys(settings).get("separate_vocabs", false);
+  if (!separate && fs::exists(own))
+    notes.warn("{}: has no effect, since separate_vocabs is not true in tokenizer_config.json", own.string());
+  const fs::path target = separate ? own : source;
   return make_tokenizer_pair(read_tokenizer(folder / "source.spm", source, source_rows, TextSide::source),
                              read_tokenizer(folder / "target.spm", target, target_rows, TextSide::target));
 }
@@ -165,8 +172,8 @@ Imported read_marian_mt(const ImportSource& source) {
     return rows_of(tensors, rules, joint ? "shared.weight" : own, config.d_model);
   };
   Imported imported{.step = hugging_face_step, .origin = source.path};
-  imported.tokenizers =
-      read_tokenizers(folder, rows("encoder.embed_tokens.weight"), rows("decoder.embed_tokens.weight"));
+  imported.tokenizers = read_tokenizers(folder, rows("encoder.embed_tokens.weight"),
+                                        rows("decoder.embed_tokens.weight"), imported.notes);
   bind_tokenizers(config, imported.tokenizers);
   config.task = TranslationSettings::task;
   config.settings = write_options(read_languages(folder));

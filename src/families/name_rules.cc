@@ -312,8 +312,16 @@ std::string their_name(const NameRules& rules, std::string_view ours) {
   throw_input_error("no rule names the tensor of the weights of {}", ours);
 }
 
+std::string stored_name(const TensorMap& tensors, const NameRules& rules, std::string_view ours) {
+  std::string name = their_name(rules, ours);
+  if (tensors.find(name)) return name;
+  for (const NameRule& rule : rules)
+    if (repeats(rule) && rule.ours[0] == ours && tensors.find(rule.theirs)) return rule.theirs;
+  return name;
+}
+
 int rows_of(const TensorMap& tensors, const NameRules& rules, std::string_view ours, int64_t cols) {
-  const std::string name = their_name(rules, ours);
+  const std::string name = stored_name(tensors, rules, ours);
   const TensorInfo& tensor = tensors.at(name);
   require(
       tensor.shape.size() == 2 && tensor.shape[0] > 0 && tensor.shape[0] < (1 << 30) && tensor.shape[1] == cols,
@@ -338,10 +346,15 @@ std::vector<float> values_of(const Transformer& model, std::string_view name) {
   throw_input_error("the model has no weights {}", name);
 }
 
-std::unique_ptr<Transformer> read_weights(const TensorMap& tensors, const NameRules& rules,
+std::unique_ptr<Transformer> read_weights(const TensorMap& stored, const NameRules& rules,
                                           const ModelConfig& config) {
   const std::vector<Parameter> shapes = weights_of(config);
   const std::vector<Holder> holders = holders_of(rules, shapes);
+  TensorMap tensors = stored;
+  for (const Holder& holder : holders)
+    if (repeats(*holder.rule) && tensors.find(holder.theirs))
+      if (const std::string name = their_name(rules, shapes[holder.parts[0]].name); !tensors.find(name))
+        tensors.add(name, tensors.at(holder.theirs));
   // Checked before memory is allocated for sizes from an untrusted file.
   check_tensors(tensors, rules, holders, shapes);
   auto model = std::make_unique<Transformer>(config, make_backend(), DType::f32, std::nullopt);

@@ -76,6 +76,9 @@ using NameRules = std::vector<NameRule>;
 /// The name of the tensor that holds the weight `ours`. Throws an error if no rule does.
 std::string their_name(const NameRules& rules, std::string_view ours);
 
+/// The same, or the name of a tensor that repeats the weight, if only that is there.
+std::string stored_name(const TensorMap& tensors, const NameRules& rules, std::string_view ours);
+
 /// The number of rows of the tensor that holds the weight `ours`, a matrix of `cols` columns. It is needed for
 /// the size of a vocabulary, on which the shapes of the model depend. Throws an input error that names the
 /// tensor if it is missing or has another shape.
@@ -88,7 +91,8 @@ Matrix matrix_of(const TensorMap& tensors, const std::string& name);
 /// The values of the weight of that name. Throws an error if the model has none.
 std::vector<float> values_of(const Transformer& model, std::string_view name);
 
-/// Makes a model of this config and reads its weights by the rules, one tensor at a time. Shapes are those of
+/// Makes a model of this config and reads its weights by the rules, one tensor at a time. A weight whose tensor
+/// is missing is read from one that repeats it. Shapes are those of
 /// the model's own weights. Throws an input error that names the tensor if one is missing, has another shape,
 /// has no rule, or differs from the weight that it should repeat, or as `matrix_of`.
 std::unique_ptr<Transformer> read_weights(const TensorMap& tensors, const NameRules& rules,

@@ -13,6 +13,7 @@ constexpr LlamaKind phi3{.class_name = "Phi3ForCausalLM",
                          .context = 4096,
                          .biases = AttentionBiases::none,
                          .fused = true,
+                         .partly_rotated = true,
                          .window = [](const JsonKeys& keys, int) { return sliding_window(keys, 0); }};
 
 }  // namespace

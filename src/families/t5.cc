@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 
 #include "families/families.h"
 #include "families/json/causal.h"
@@ -56,9 +57,9 @@ NameRules t5_rules(const Architecture& a) {
                      {fmt::format("{}.layers.*.fc1.weight", stack)}});
   rules.push_back({"shared.weight", {"shared.weight"}});
   rules.push_back({"lm_head.weight", {"output_projection.weight"}});
-  rules.push_back({"lm_head.weight", {"shared.weight"}, {}, Holds::written_copy});
   rules.push_back({"encoder.embed_tokens.weight", {"shared.weight"}, {}, Holds::copy});
   rules.push_back({"decoder.embed_tokens.weight", {"shared.weight"}, {}, Holds::copy});
+  rules.push_back({"lm_head.weight", {"shared.weight"}, {}, Holds::written_copy});
   return rules;
 }
 
@@ -66,16 +67,18 @@ NameRules t5_rules(const Architecture& a) {
 void set_feed_forward(const JsonKeys& keys, Architecture& a) {
   const std::string kind = keys.get<std::string>("feed_forward_proj", "relu");
   a.feed_forward_gate = kind.starts_with("gated-");
-  const std::string name = a.feed_forward_gate ? kind.substr(6) : kind;
-  const JsonKeys one(keys.path(),
-                     nlohmann::json{{"feed_forward_proj", kind == "gated-gelu" ? "gelu_new" : name}}.dump());
+  const std::string name = kind == "gated-gelu" ? "gelu_new" : a.feed_forward_gate ? kind.substr(6) : kind;
+  keys.require_is<std::string>("dense_act_fn", name, name);  // which old folders do not have
+  keys.require_is("is_gated_act", a.feed_forward_gate, a.feed_forward_gate);
+  const JsonKeys one(keys.path(), nlohmann::json{{"feed_forward_proj", name}}.dump());
   a.activation = causal_activation(one, "feed_forward_proj", "relu");
 }
 
 /// Whether the output layer has weights of its own: transformers reads those that differ from the embedding.
-bool has_own_output(const TensorMap& tensors) {
+bool has_own_output(const TensorMap& tensors, const NameRules& rules) {
   return tensors.find("lm_head.weight") &&
-         matrix_of(tensors, "lm_head.weight").values != matrix_of(tensors, "shared.weight").values;
+         matrix_of(tensors, "lm_head.weight").values !=
+             matrix_of(tensors, stored_name(tensors, rules, "shared.weight")).values;
 }
 
 Architecture t5_architecture(const JsonKeys& keys, bool scales) {
@@ -112,9 +115,12 @@ Seq2SeqTokenizer read_t5_tokenizer(const fs::path& folder, int rows, int /*eos*/
   const std::string model = read_regular_file(path);
   const JsonKeys keys(config, fs::exists(config) ? read_regular_file(config) : "{}");
   std::vector<std::string> pieces = pieces_of(*load_sentence_piece(model, path, TextSide::exact)), controls;
-  for (int i = keys.count("extra_ids", 100); i-- > 0;) {
+  const int spans = keys.count("extra_ids", 100);
+  require(spans <= rows, "{}: extra_ids is {}, but the model has {} tokens", keys.path(), spans, rows);
+  const std::set<std::string> known(pieces.begin(), pieces.end());
+  for (int i = spans; i-- > 0;) {
     controls.push_back(fmt::format("<extra_id_{}>", i));
-    if (std::ranges::find(pieces, controls.back()) == pieces.end()) pieces.push_back(controls.back());
+    if (!known.contains(controls.back())) pieces.push_back(controls.back());
   }
   require(std::cmp_less_equal(pieces.size(), rows), "{}: has {} tokens, but the model has {}", path.string(),
           pieces.size(), rows);
@@ -132,8 +138,9 @@ Imported read_t5(const ImportSource& source, bool scales) {
   const TensorMap tensors = read_tensors(source.path);
   Seq2SeqModel theirs{.default_ids = {.bos = -1, .eos = 1}, .read_old_tokenizer = read_t5_tokenizer};
   static_cast<Architecture&>(theirs.config) = t5_architecture(keys, scales);
-  theirs.config.tied_embeddings = has_own_output(tensors) ? TiedEmbeddings::source : TiedEmbeddings::all;
   theirs.rules = t5_rules(theirs.config);
+  theirs.config.tied_embeddings =
+      has_own_output(tensors, theirs.rules) ? TiedEmbeddings::source : TiedEmbeddings::all;
   return read_seq2seq(source, keys, tensors, std::move(theirs));
 }
 

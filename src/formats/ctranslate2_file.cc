@@ -132,6 +132,8 @@ Ctranslate2File Ctranslate2File::open(const std::string& path) {
       file.tensors_.add(name, list);
     }
   }
+  constexpr size_t names_of_tied = 4;  // of an embedding
+  size_t named = 0;
   const auto aliases = reader.number<uint32_t>("the number of aliases");
   for (uint32_t i = 0; i < aliases; ++i) {
     const std::string name = ct2_text(reader, "an alias"),
@@ -141,6 +143,10 @@ Ctranslate2File Ctranslate2File::open(const std::string& path) {
     const TensorInfo* tensor = file.tensors_.find(target);
     const Number* number = file.number(target);
     require(tensor || number, "{}: the alias '{}' stands for '{}', which does not exist", path, name, target);
+    named += tensor ? tensor->bytes.size() : 0;
+    require(named < names_of_tied * mapped->bytes().size(),
+            "{}: its aliases stand for more than {} times as many bytes as it has; it is damaged", path,
+            names_of_tied);
     if (tensor) file.tensors_.add(name, *tensor);
     if (number) file.numbers_[name] = *number;
     file.aliases_[name] = target;

@@ -77,6 +77,11 @@ void TensorMap::add(const std::string& name, TensorInfo tensor) {
   require(added, "{}: the tensor '{}' occurs twice", origin_, name);
 }
 
+void TensorMap::rename(const std::string& name, const std::string& now) {
+  add(now, at(name));
+  tensors_.erase(name);
+}
+
 std::vector<std::string> TensorMap::names() const {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : tensors_) names.push_back(name);

@@ -52,6 +52,8 @@ class TensorMap {
 
   /// Adds a tensor. Throws an input error if there is already one of that name.
   void add(const std::string& name, TensorInfo tensor);
+  /// Gives a tensor another name. Throws as `at` and `add`.
+  void rename(const std::string& name, const std::string& now);
   /// Keeps `file`, which owns bytes of the tensors, during the lifetime of the map.
   void keep(std::shared_ptr<const void> file) { files_.push_back(std::move(file)); }
 

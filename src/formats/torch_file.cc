@@ -116,7 +116,12 @@ UnresolvedTensors parse_tensors(const PickleValue& dictionary, const std::string
   return tensors;
 }
 
+/// Throws an input error if tensors share so many bytes that a small file would become a large model. A tied
+/// embedding has up to four names.
 void add_tensors(TensorMap& map, const UnresolvedTensors& tensors, const StorageBytes& storages) {
+  constexpr uint64_t names_of_tied = 4;
+  uint64_t stored = 0, named = 0;
+  for (const auto& [key, bytes] : storages) stored += bytes.size();
   for (const auto& [name, unresolved] : tensors) {
     const auto storage = storages.find(unresolved.storage.key);
     require(storage != storages.end(), "{}: tensor '{}': its storage '{}' is missing", map.origin(), name,
@@ -126,6 +131,10 @@ void add_tensors(TensorMap& map, const UnresolvedTensors& tensors, const Storage
     require(bytes && !__builtin_mul_overflow(unresolved.offset, size_of(unresolved.storage.dtype), &begin) &&
                 begin <= storage->second.size() && *bytes <= storage->second.size() - begin,
             "{}: tensor '{}' exceeds its storage; the file is damaged", map.origin(), name);
+    named += *bytes;
+    require(named <= names_of_tied * stored,
+            "{}: its tensors have more than {} times as many bytes as the file; it is damaged", map.origin(),
+            names_of_tied);
     map.add(name, {unresolved.storage.dtype, unresolved.shape, storage->second.subspan(begin, *bytes)});
   }
 }

@@ -23,6 +23,12 @@ class CausalFolder : public testing::Test {
     std::filesystem::remove_all(given_);
     std::filesystem::copy(SIXFOLD_TEST_GOLDENS "/causal/" + name, given_);
   }
+  /// The same with one of tests/goldens/hugging_face_families.
+  void use_family(const std::string& name) {
+    std::filesystem::remove_all(given_);
+    std::filesystem::copy(SIXFOLD_TEST_GOLDENS "/hugging_face_families/" + name, given_,
+                          std::filesystem::copy_options::recursive);
+  }
   /// Changes a JSON file, or makes it.
   void change(const std::string& file, const std::function<void(nlohmann::json&)>& edit) const {
     nlohmann::json content = nlohmann::json::object();

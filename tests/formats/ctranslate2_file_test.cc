@@ -112,6 +112,10 @@ TEST_F(Ctranslate2, RefusesDamage) {
   const uint32_t huge = 0xFFFFFFFF;
   expect_holds(refusal(file({ct2_variable("a", {huge, huge, huge}, 0, "1234")})), "do not match");
   expect_holds(refusal(file({floats_}, {{"b", "c"}})), "the alias 'b' stands for 'c', which does not exist");
+  std::vector<std::pair<std::string, std::string>> aliases;
+  for (int i = 0; i < 5; ++i) aliases.emplace_back(std::to_string(i), "large");
+  expect_holds(refusal(file({ct2_variable("large", {1000}, 0, std::string(4000, '\0'))}, aliases)),
+               "its aliases stand for more than 4 times as many bytes as it has");
   expect_holds(refusal(file({floats_}, {{"a", "a"}})), "the tensor 'a' occurs twice");
   const auto scaled = [](const std::vector<uint32_t>& shape, const std::vector<float>& scales) {
     return file({ct2_variable("q", {2, 2}, 1, "1234"), ct2_variable("q_scale", shape, 0, bytes_of(scales))});

@@ -41,9 +41,28 @@ int pieces_of_model(const fs::path& path) {
   return load_sentence_piece(read_regular_file(path), path, TextSide::exact)->vocab_size();
 }
 
+/// Whether tokenizer.json says something else than the SentencePiece model that was written beside it: other
+/// added tokens, or other ids of usual texts. A file that can't be read says nothing.
+bool differs(const Tokenizer& model, const nlohmann::json& all, const std::string& text,
+             const TokenizerJsonSettings& settings, const fs::path& json) {
+  for (const nlohmann::json& token : all.value("added_tokens", nlohmann::json::array())) {
+    const auto id = token.is_object() ? token.value("id", nlohmann::json()) : nlohmann::json();
+    if (id.is_number_integer() && id >= 0 && id < model.vocab_size() &&
+        token.value("content", nlohmann::json()) != model.token_text(id.get<int32_t>()))
+      return true;
+  }
+  try {
+    const auto other = load_tokenizer_json(add_settings(text, settings, json), json);
+    return std::ranges::any_of(std::vector<std::string>{"a", "The old dog sleeps.", "In 1917, 3 x 4 = 12!"},
+                               [&](const std::string& one) { return other->encode(one) != model.encode(one); });
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 /// Reads the tokenizer of a folder; `rows` is the number of tokens of the model. If there is a tokenizer.model
-/// too, tokenizer.json is a copy of it in another form, and is read only for the token before texts. But if
-/// tokens were added to tokenizer.json alone, it is read instead of tokenizer.model.
+/// too, tokenizer.json is usually a copy of it in another form, and is read only for the token before texts. If
+/// they differ, tokenizer.json is read, as by transformers.
 StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, int rows, Notes& notes) {
   const fs::path json = folder / "tokenizer.json", sentence_piece = folder / "tokenizer.model";
   const bool has_json = fs::exists(json), has_model = fs::exists(sentence_piece);
@@ -52,6 +71,7 @@ StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, 
   const std::string text = has_json ? read_regular_file(json) : "{}";
   const nlohmann::json all = parse_json(text, json);
   require(all.is_object(), "{}: expected a JSON object", json.string());
+  const TokenizerJsonSettings settings{.bos = ids.bos, .eos = ids.eos, .size = rows};
   StartingTokenizer result;
   if (has_model && (!has_json || pieces_of_model(sentence_piece) == rows)) {
     std::string model = read_regular_file(sentence_piece);
@@ -60,10 +80,13 @@ StartingTokenizer read_tokenizer(const fs::path& folder, const SpecialIds& ids, 
     result.tokenizer = load_sentence_piece(model, sentence_piece, TextSide::exact);
     require(result.tokenizer->vocab_size() == rows, "{}: has {} tokens, but the model has {}",
             sentence_piece.string(), result.tokenizer->vocab_size(), rows);
-  } else {
-    const TokenizerJsonSettings settings{.bos = ids.bos, .eos = ids.eos, .size = rows};
-    result.tokenizer = load_tokenizer_json(add_settings(text, settings, json), json);
+    if (has_json && differs(*result.tokenizer, all, text, settings, json)) {
+      notes.warn("{}: tokenizes in another way than {}, and is read, as by transformers", json.string(),
+                 sentence_piece.string());
+      result.tokenizer = nullptr;
+    }
   }
+  if (!result.tokenizer) result.tokenizer = load_tokenizer_json(add_settings(text, settings, json), json);
   result.start =
       has_json ? start_of_post_processor(all, json) : start_of_sentence_piece(folder, *result.tokenizer, notes);
   require(result.start < rows, "{}: post_processor puts the id {} before a text, but the model has {} tokens",

@@ -90,11 +90,14 @@ Pooling pooling_of(const fs::path& path) {
 
 SentenceSettings sentence_settings(const fs::path& folder) {
   SentenceSettings settings;
-  const fs::path modules = folder / "modules.json", own = folder / "sentence_bert_config.json";
-  if (fs::exists(own)) {
+  const fs::path modules = folder / "modules.json";
+  for (const char* type : {"bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"}) {
+    const fs::path own = folder / fmt::format("sentence_{}_config.json", type);
+    if (!fs::exists(own)) continue;
     const JsonKeys keys(own);
     settings.max_tokens = keys.count("max_seq_length", 0);
     keys.require_is("do_lower_case", false, false);
+    break;
   }
   if (fs::exists(folder / "config_sentence_transformers.json"))
     JsonKeys(folder / "config_sentence_transformers.json")

@@ -67,11 +67,11 @@ ModelConfig config_of(const JsonKeys& keys, const LlamaKind& kind) {
   c.context_tokens = keys.positive("max_position_embeddings", kind.context);
   c.attention_bias = biases_of(keys, kind) != AttentionBiases::none;
   c.query_key_norm = kind.query_key_norm;
-  read_rope(keys, {}, c);
+  read_rope(keys, {.share = kind.partly_rotated ? RopeKeys().share : nullptr}, c);
   if (kind.window) set_window(kind.window(keys, c.context_tokens), keys.path() + ": sliding_window", c);
   c.activation = causal_activation(keys, "hidden_act", "silu");
   c.feed_forward_gate = true;
-  c.feed_forward_bias = !kind.fused && keys.get("mlp_bias", false);
+  c.feed_forward_bias = kind.feed_forward_biases && keys.get("mlp_bias", false);
   c.norm = Norm::rms;
   c.norm_epsilon = keys.get("rms_norm_eps", kind.fused ? 1e-5f : 1e-6f);
   c.tied_embeddings = keys.get("tie_word_embeddings", false) ? TiedEmbeddings::decoder : TiedEmbeddings::none;
@@ -139,7 +139,11 @@ Exported write_llama_like(const ExportSource& source, const std::string& folder,
   need(c.norm == Norm::rms, fmt::format("its norm is '{}'", name_of_enum(c.norm)));
   need(c.feed_forward_gate, "its feed-forward layers have no gate");
   need(c.key_width() == c.value_width(), "its heads have other widths or numbers");
-  need(!kind.fused || !c.feed_forward_bias, "its feed-forward layers have biases");
+  need(kind.feed_forward_biases || !c.feed_forward_bias, "its feed-forward layers have biases");
+  need(kind.partly_rotated || c.rotary_features == 0, "only a part of the features of its heads is rotated");
+  const RotaryScalingKind scaling = c.rotary_scaling.kind;
+  need(!kind.fused || scaling == RotaryScalingKind::none || scaling == RotaryScalingKind::factors,
+       fmt::format("its rotary_scaling is '{}'", name_of_enum(scaling)));
   check_causal_model(source, kind.class_name,
                      {"query_key_norm", "rotary_features", "rotary_scaling", "attention_bias"});
   const bool restricted = c.decoder_mixer == MixerKind::restricted_attention;
@@ -163,7 +167,7 @@ Exported write_llama_like(const ExportSource& source, const std::string& folder,
                               {"rope_theta", shortest_decimal(c.rotary_base)},
                               {"rope_parameters", rope_json(c)}};
   if (kind.biases == AttentionBiases::as_config_says) keys["attention_bias"] = c.attention_bias;
-  if (!kind.fused) keys["mlp_bias"] = c.feed_forward_bias;
+  if (kind.feed_forward_biases) keys["mlp_bias"] = c.feed_forward_bias;
   if (kind.fused) {
     keys["resid_pdrop"] = shortest_decimal(c.dropout);
     keys["pad_token_id"] = c.eos;  // the default is an id of the vocabulary of Phi-3

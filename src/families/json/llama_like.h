@@ -20,6 +20,8 @@ struct LlamaKind {
   bool query_key_norm = false;
   /// Whether queries, keys and values are one tensor, and gate and input of the feed-forward layer too.
   bool fused = false;
+  bool feed_forward_biases = false;  ///< whether `mlp_bias` says that feed-forward layers have biases
+  bool partly_rotated = false;       ///< whether `partial_rotary_factor` says that a part of a head is rotated
   /// The size of the attention window, including the token itself; 0: no window. Throws an input error if the
   /// windows of layers differ.
   int (*window)(const JsonKeys& keys, int context) = nullptr;

@@ -128,12 +128,16 @@ void read_rope(const JsonKeys& keys, const RopeKeys& names, ModelConfig& c) {
   const RopeSettings rope(keys);
   c.positions = Positions::rotary;
   c.rotary_base = rope.number("rope_theta", keys.get(names.base, 10000.0f));
-  const float share = rope.number("partial_rotary_factor", keys.get(names.share, names.default_share));
-  require(share > 0 && share <= 1, "{}: {} is {}; it must be above 0 and at most 1", keys.path(), names.share,
-          share);
+  const char* const name = names.share ? names.share : RopeKeys().share;
+  const float share = rope.number("partial_rotary_factor", keys.get(name, names.default_share));
+  require(share > 0 && share <= 1, "{}: {} is {}; it must be above 0 and at most 1", keys.path(), name, share);
+  require(
+      names.share || share == 1,
+      "{}: {} is {}, but models of this class rotate all features; remove the key if that is what was trained",
+      keys.path(), name, share);
   const int rotated = static_cast<int>(static_cast<float>(c.key_width()) * share);
   c.rotary_features = rotated == c.key_width() ? 0 : rotated;
-  require(rotated > 0, "{}: {} is {}; no feature of a head is rotated", keys.path(), names.share, share);
+  require(rotated > 0, "{}: {} is {}; no feature of a head is rotated", keys.path(), name, share);
   c.rotary_scaling = scaling_of(rope, keys, c);
 }
 

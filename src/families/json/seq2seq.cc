@@ -55,6 +55,7 @@ void set_languages(const fs::path& folder, const Seq2SeqModel& theirs, const Tok
     settings.language_token = written;
     const auto languages = languages_of(settings, tokenizer);
     if (languages.empty()) continue;
+    keys.require_is("legacy_behaviour", false, false);  // true puts the language behind the source
     const auto code_of = [&](int id) {
       for (const auto& [code, token] : languages)
         if (token == id) return code;

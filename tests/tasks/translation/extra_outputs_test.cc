@@ -128,7 +128,7 @@ TEST(ExtraOutputs, OfAnEnsembleAreThoseOfDocumentsToo) {
     write_small_model(folder / name, name[0], /*joint=*/true,
                       [](ModelConfig& config) { config.generation.repetition_penalty = 1.1F; });
   const Translator together(folder / "first", {.threads = 1, .ensemble = {folder / "second"}});
-  EXPECT_EQ(error_message([&] { together.placeholder({}); }), "");
+  EXPECT_NO_THROW(together.placeholder({}));
 }
 
 /// Watching changes no bit. The steps lead to the translations: the best finished hypothesis is the best one.
