@@ -197,7 +197,7 @@ std::vector<Finding> Diagnoses::check_training(int64_t update, const Optimizer& 
     if (const Parameter& weight = optimizer.parameters()[i]; weight.shape.size() > 1)
       seen.gradients.push_back(
           {weight.name, std::sqrt(gradient_squares[i] / static_cast<double>(weight.tensor.size()))});
-  if (history_.last_check == 0) history_.first_loss = history_.lowest_loss = seen.loss;
+  if (history_.first_loss == 0) history_.first_loss = history_.lowest_loss = seen.loss;
   history_.lowest_loss = std::min(history_.lowest_loss, seen.loss);
   history_.last_loss = seen.loss;
   history_.last_check = update;

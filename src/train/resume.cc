@@ -326,7 +326,7 @@ RunStart resume_from(const std::string& checkpoint, const RunFolder& folder, con
       start.limits_changed = start.limits_changed || change.what == key;
     start.parts_changed = start.parts_changed || change.what == "data.micro_batch_tokens";
     start.teacher_changed = start.teacher_changed || change.what == "teacher.model";
-    state.loss_ema = 0;  // the loss may be another one now
+    state.loss_ema = state.diagnosis.first_loss = 0;  // the loss may be another one now
     state.changes.push_back(std::move(change));
   }
   const TrainOptions options = config.training();

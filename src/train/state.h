@@ -33,10 +33,11 @@ struct PlannedEnd {
 
 /// The part of a run's state that its diagnoses (train/diagnosis.h) need.
 struct DiagnosisHistory {
-  int64_t last_check = 0;                                 ///< update of the last check of the training
-  double loss = 0, loss_weight = 0;                       ///< sums over the updates since then
-  double first_loss = 0, last_loss = 0, lowest_loss = 0;  ///< means over the updates between two checks
-  double rates = 0;                                       ///< sum of the learning rates of all updates
+  int64_t last_check = 0;            ///< update of the last check of the training
+  double loss = 0, loss_weight = 0;  ///< sums over the updates since then
+  /// Means over the updates between two checks; `first_loss` is 0 before the first of them, and after a change.
+  double first_loss = 0, last_loss = 0, lowest_loss = 0;
+  double rates = 0;                    ///< sum of the learning rates of all updates
   int64_t updates = 0;                 ///< number of updates: all, unless the run began with version 0.2
   double peak_rate = 0;                ///< highest learning rate
   int64_t peak = 0;                    ///< the first update that had it
