@@ -135,11 +135,12 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& sentence_piece, 
   return load_sentence_piece(bytes, sentence_piece, side);
 }
 
-/// The target has a vocabulary of its own if tokenizer_config.json says so.
+/// The target has a vocabulary of its own if tokenizer_config.json says so, or is not there.
 Tokenizers read_tokenizers(const fs::path& folder, int source_rows, int target_rows, Notes& notes) {
   const fs::path source = folder / "vocab.json", own = folder / "target_vocab.json",
                  settings = folder / "tokenizer_config.json";
-  const bool separate = fs::exists(settings) && JsonKeys(settings).get("separate_vocabs", false);
+  const bool separate =
+      fs::exists(own) && (!fs::exists(settings) || JsonKeys(settings).get("separate_vocabs", false));
   if (!separate && fs::exists(own))
     notes.warn("{}: has no effect, since separate_vocabs is not true in tokenizer_config.json", own.string());
   const fs::path target = separate ? own : source;

@@ -40,8 +40,8 @@ class Contradictions : public CausalFolder {
     change(config);
     write_model_folder(folder_ / "own", changed_model(config), tokenizers);
     std::string error = error_message([&] { export_hugging_face(folder_ / "own", folder_ / "exported"); });
-    EXPECT_FALSE(std::filesystem::exists(folder_ / "exported"));
     std::filesystem::remove_all(folder_ / "own");
+    std::filesystem::remove_all(folder_ / "exported");
     return error;
   }
 };
@@ -67,7 +67,11 @@ TEST_F(Contradictions, AnExportHasWhatItsClassHas) {
     EXPECT_NE(error.find(part), std::string::npos) << error;
   };
   for (const char* family : {"qwen2", "qwen3", "mistral"})
-    expect(family, "its feed-forward layers have biases", [](ModelConfig& c) { c.feed_forward_bias = true; });
+    expect(family, "its feed-forward layers have biases", [](ModelConfig& c) {
+      c.decoder_mixer = MixerKind::restricted_attention;
+      c.attention_window = 5;
+      c.feed_forward_bias = true;
+    });
   expect("qwen3", "only a part of the features of its heads", [](ModelConfig& c) { c.rotary_features = 2; });
   expect("phi3", "its rotary_scaling is 'linear'", [](ModelConfig& c) {
     c.rotary_features = 2;
@@ -128,33 +132,24 @@ TEST_F(Contradictions, SettingsOfSentenceTransformersHaveOlderNames) {
 
 /// transformers reads tokenizer.json.
 TEST_F(Contradictions, TokenizerJsonCounts) {
-  use_family("llama");
+  use("llama_sentencepiece");
+  import();
+  std::filesystem::remove_all(given_);
+  export_hugging_face(model_, given_);  // which writes both
   EXPECT_EQ(warnings().find("tokenizes in another way"), std::string::npos);
-  const auto known = load_bound_tokenizers(model_, load_model_config(model_)).target;
-  const int last = known->vocab_size() - 1;
-  change("tokenizer.json", [&](json& j) {
-    j["added_tokens"].push_back({{"id", last},
-                                 {"content", "<|mine|>"},
-                                 {"single_word", false},
-                                 {"lstrip", false},
-                                 {"rstrip", false},
-                                 {"normalized", false},
-                                 {"special", true}});
-    json& vocabulary = j["model"]["vocab"];
-    if (vocabulary.is_array())
-      vocabulary[static_cast<size_t>(last)][0] = "<|mine|>";
-    else
-      vocabulary.erase(known->token_text(last)), vocabulary["<|mine|>"] = last;
+  const auto before = load_bound_tokenizers(model_, load_model_config(model_)).target->encode("the dog");
+  change("tokenizer.json", [](json& j) {  // no mark before the first word
+    j["normalizer"] = {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\u2581"}};
   });
   EXPECT_NE(warnings().find("tokenizer.json: tokenizes in another way"), std::string::npos);
-  EXPECT_EQ(load_bound_tokenizers(model_, load_model_config(model_)).target->encode("<|mine|>"),
-            std::vector<int32_t>{last});
+  EXPECT_NE(load_bound_tokenizers(model_, load_model_config(model_)).target->encode("the dog"), before);
 }
 
 /// A target vocabulary counts where tokenizer_config.json says that there is one.
 TEST_F(Contradictions, AVocabularyThatIsNotUsedIsNamed) {
   std::filesystem::remove_all(given_);
   std::filesystem::copy(SIXFOLD_TEST_GOLDENS "/hugging_face/tied", given_);
+  change("tokenizer_config.json", [](json& c) { c["separate_vocabs"] = false; });
   import();
   const std::string before = load_bound_tokenizers(model_, load_model_config(model_)).target->hash();
   json pieces = json::parse(read_file(given_ + "/vocab.json"));

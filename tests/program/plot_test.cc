@@ -141,10 +141,11 @@ TEST_F(Plot, DrawsConfigsAndText) {
                                                  std::to_string(load_model_config(model_).d_model) +
                                                  ", heads: 1}\n");
   const auto rates = [&](const std::string& config) {
-    std::string svg = sixfold("plot schedule " + (folder_ / config) + " -o -").text;
-    return svg.substr(std::min(svg.size(), svg.find("<path")));
+    const std::string svg = sixfold("plot schedule " + (folder_ / config) + " -o -").text;
+    const size_t points = svg.rfind("points="), end = svg.find('>', points);
+    return points == svg.npos ? "" : svg.substr(points, end - points);
   };
-  EXPECT_GT(rates("as.yaml").size(), 100u);
+  EXPECT_GT(rates("as.yaml").size(), 50u);
   EXPECT_EQ(rates("narrow.yaml"), rates("as.yaml"));
   const Outcome positions = sixfold("plot positions " + demo + " --positions 8 -o -");
   EXPECT_NE(positions.text.find("Position encodings: sinusoidal"), std::string::npos) << positions.text;

@@ -47,9 +47,10 @@ bool differs(const Tokenizer& model, const nlohmann::json& all, const std::strin
              const TokenizerJsonSettings& settings, const fs::path& json) {
   for (const nlohmann::json& token : all.value("added_tokens", nlohmann::json::array())) {
     const auto id = token.is_object() ? token.value("id", nlohmann::json()) : nlohmann::json();
-    if (id.is_number_integer() && id >= 0 && id < model.vocab_size() &&
-        token.value("content", nlohmann::json()) != model.token_text(id.get<int32_t>()))
-      return true;
+    if (!id.is_number_integer() || id < 0 || id >= model.vocab_size()) continue;
+    const std::string piece =
+        model.token_text(id.get<int32_t>());  // of a byte, tokenizer.json has the character
+    if (!piece.starts_with("<0x") && token.value("content", nlohmann::json()) != piece) return true;
   }
   try {
     const auto other = load_tokenizer_json(add_settings(text, settings, json), json);
