@@ -50,7 +50,13 @@ class TaskConfigOf : public TaskConfig {
     return write_options(options);
   }
   OnResume on_resume(std::string_view key) const override { return on_resume_of_task(key); }
-  std::vector<std::string> advice() const override { return advice_for(options_); }
+  std::vector<std::string> advice() const override {
+    std::vector<std::string> advice = advice_for(options_);
+    if constexpr (!requires { options_.data.alignments; })
+      if (options_.train.alignment_weight != TrainOptions().train.alignment_weight)
+        advice.emplace_back("train.alignment_weight has no effect: only translations are aligned");
+    return advice;
+  }
   void verify(const std::string& folder) const override { verify_tokenizers(folder); }
   std::vector<Finding> check(const CheckRequest& request) const final {
     std::vector<Finding> findings = check_data(request.stop);

@@ -127,6 +127,13 @@ TEST_F(LanguageModelTest, LearnsFromTextsThatEnd) {
   EXPECT_EQ(texts[1].texts[0].text, "zero one two three");
 }
 
+TEST_F(LanguageModelTest, HasNothingToAlign) {
+  EXPECT_TRUE(LanguageModelConfig(options_).advice().empty());
+  options_.train.alignment_weight = 5;
+  EXPECT_EQ(LanguageModelConfig(options_).advice(),
+            std::vector<std::string>{"train.alignment_weight has no effect: only translations are aligned"});
+}
+
 TEST_F(LanguageModelTest, HasNoEncoderToFreeze) {
   options_.start.model = "model";
   for (const ModelPart part : {ModelPart::encoder, ModelPart::head}) {
