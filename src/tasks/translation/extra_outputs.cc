@@ -248,7 +248,9 @@ void add_extra_outputs(const ModelRuntime& runtime, const DecodeWorkspace& decod
   if (without_row != pairs.end()) {
     const auto before = static_cast<size_t>(without_row - pairs.begin());
     add_extra_outputs(runtime, decoding, pairs.first(before), extra, common, translations);
-    add_extra_outputs(runtime, decoding, pairs.subspan(before + 1), extra, common,
+    ExtraOutputs of_others = extra;
+    of_others.all_attention = false;  // which only the first one has
+    add_extra_outputs(runtime, decoding, pairs.subspan(before + 1), of_others, common,
                       translations.subspan(before + 1));
     return;
   }

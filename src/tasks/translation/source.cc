@@ -51,8 +51,7 @@ EncodedLine SourceEncoder::encode(const std::string& line, int max_tokens, const
   if (!has_visible_character(replace_invalid_utf8(text))) return encoded;
   require(!tokens_ || std::ranges::count(targets_, parts.token) > 0,
           "{}: the target language is not given, and the line does not begin with the token of one, such as "
-          "{}; the "
-          "model translates {}",
+          "{}; the model translates {}",
           place, targets_.empty() ? "" : targets_.front(), directions_);
   encoded.ids = tokenizer_.encode(tokens_ ? text : language_token_ + text);
   if (encoded.ids.empty()) return encoded;
