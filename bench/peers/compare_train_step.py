@@ -76,6 +76,10 @@ def processor():
     return f"{name}, {os.cpu_count()} processors; load before: {os.getloadavg()[0]:.1f}"
 
 
+def has_bf16_products():
+    return any(flag in Path("/proc/cpuinfo").read_text().split() for flag in ("avx512_bf16", "amx_bf16"))
+
+
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("batches")
@@ -107,7 +111,7 @@ def main():
         common = [options.batches, "--preset", preset, "--threads", options.threads, "--updates", updates]
         commands = {}
         if options.sixfold.exists():
-            for precision in "fp32", "bf16":
+            for precision in ("fp32", "bf16") if has_bf16_products() else ("fp32",):
                 commands[f"Sixfold, {precision}"] = [str(options.sixfold), *common, "--precision", precision]
         if activation.exists():
             commands |= {PEERS[peer][0]: peer_command(activation, common + PEERS[peer][1])
