@@ -70,7 +70,7 @@ Imported read_bart(const ImportSource& source, bool pre_norm) {
   Seq2SeqModel theirs{.read_old_tokenizer = read_bart_tokenizer, .forces_end = true};
   // Tokenizers of mBART put the token of a language after a text, and those of mBART-50 before it.
   const fs::path config = fs::path(source.path) / "tokenizer_config.json";
-  const JsonKeys tokens(config, fs::exists(config) ? read_regular_file(config) : "{}");
+  const JsonKeys tokens = JsonKeys::of_optional(config);
   if (pre_norm && tokens.get<std::string>("tokenizer_class", "").starts_with("MBart50"))
     theirs.language_tokens = {"*"};
   static_cast<Architecture&>(theirs.config) = bart_architecture(keys, pre_norm);

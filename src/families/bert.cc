@@ -49,7 +49,7 @@ NameRules distilbert_rules(const std::string& scope) {
 std::string bert_vocabulary(const fs::path& folder) {
   const fs::path path = folder / "vocab.txt", config = folder / "tokenizer_config.json";
   require(fs::exists(path), "{}: has no tokenizer; expected tokenizer.json or vocab.txt", folder.string());
-  const JsonKeys keys(config, fs::exists(config) ? read_regular_file(config) : "{}");
+  const JsonKeys keys = JsonKeys::of_optional(config);
   BertVocabularySettings settings{.do_lower_case = keys.get("do_lower_case", true),
                                   .tokenize_chinese_chars = keys.get("tokenize_chinese_chars", true)};
   if (keys.has("strip_accents")) settings.strip_accents = keys.get("strip_accents", true);
@@ -62,7 +62,7 @@ std::string roberta_vocabulary(const fs::path& folder) {
                  config = folder / "tokenizer_config.json";
   require(fs::exists(vocabulary) && fs::exists(merges),
           "{}: has no tokenizer; expected tokenizer.json, or vocab.json and merges.txt", folder.string());
-  const JsonKeys keys(config, fs::exists(config) ? read_regular_file(config) : "{}");
+  const JsonKeys keys = JsonKeys::of_optional(config);
   return byte_level_tokenizer_json(read_regular_file(vocabulary), read_regular_file(merges),
                                    keys.get("add_prefix_space", false), folder);
 }

@@ -309,7 +309,7 @@ Imported read_ctranslate2(const ImportSource& source) {
   const fs::path folder(source.path);
   const Ctranslate2File file = Ctranslate2File::open(folder / "model.bin");
   const fs::path config_file = folder / "config.json";
-  const JsonKeys keys(config_file, fs::exists(config_file) ? read_regular_file(config_file) : "{}");
+  const JsonKeys keys = JsonKeys::of_optional(config_file);
   keys.require_is("add_source_bos", false, false);
   keys.get("add_source_eos", true);  // if it is false, the user adds the end token, so there is one in any case
   for (const auto& [key, supported] : {std::pair("eos_token", "</s>"), std::pair("unk_token", "<unk>")})

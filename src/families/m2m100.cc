@@ -59,7 +59,7 @@ Seq2SeqTokenizer read_m2m_tokenizer(const fs::path& folder, int rows, int /*eos*
           "{}: has no tokenizer; expected tokenizer.json, or sentencepiece.bpe.model and vocab.json",
           folder.string());
   std::vector<std::string> pieces = parse_vocabulary(read_regular_file(vocabulary), vocabulary);
-  const JsonKeys keys(config, fs::exists(config) ? read_regular_file(config) : "{}");
+  const JsonKeys keys = JsonKeys::of_optional(config);
   const std::string codes = keys.get<std::string>("language_codes", "m2m100");
   require(codes == "m2m100" || codes == "wmt21", "{}: language_codes is '{}'; only m2m100 and wmt21 are known",
           keys.path(), codes);

@@ -113,7 +113,7 @@ Seq2SeqTokenizer read_t5_tokenizer(const fs::path& folder, int rows, int /*eos*/
   const fs::path path = folder / "spiece.model", config = folder / "tokenizer_config.json";
   require(fs::exists(path), "{}: has no tokenizer; expected tokenizer.json or spiece.model", folder.string());
   const std::string model = read_regular_file(path);
-  const JsonKeys keys(config, fs::exists(config) ? read_regular_file(config) : "{}");
+  const JsonKeys keys = JsonKeys::of_optional(config);
   std::vector<std::string> pieces = pieces_of(*load_sentence_piece(model, path, TextSide::exact)), controls;
   const int spans = keys.count("extra_ids", 100);
   require(spans <= rows, "{}: extra_ids is {}, but the model has {} tokens", keys.path(), spans, rows);

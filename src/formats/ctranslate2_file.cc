@@ -132,7 +132,6 @@ Ctranslate2File Ctranslate2File::open(const std::string& path) {
       file.tensors_.add(name, list);
     }
   }
-  constexpr size_t names_of_tied = 4;  // of an embedding
   size_t named = 0;
   const auto aliases = reader.number<uint32_t>("the number of aliases");
   for (uint32_t i = 0; i < aliases; ++i) {

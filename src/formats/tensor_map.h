@@ -44,6 +44,10 @@ const TensorInfo& of_known_type(const TensorInfo& tensor, const std::string& ori
 [[noreturn]] void throw_no_tensor(const std::string& origin, std::string_view name,
                                   const std::vector<std::string>& names);
 
+/// The number of names that a tied embedding may have. Files whose tensors share more bytes than that are
+/// refused, since a small one would become a large model.
+inline constexpr uint64_t names_of_tied = 4;
+
 /// Named tensors in mapped files of any format.
 class TensorMap {
  public:

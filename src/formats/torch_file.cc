@@ -116,10 +116,7 @@ UnresolvedTensors parse_tensors(const PickleValue& dictionary, const std::string
   return tensors;
 }
 
-/// Throws an input error if tensors share so many bytes that a small file would become a large model. A tied
-/// embedding has up to four names.
 void add_tensors(TensorMap& map, const UnresolvedTensors& tensors, const StorageBytes& storages) {
-  constexpr uint64_t names_of_tied = 4;
   uint64_t stored = 0, named = 0;
   for (const auto& [key, bytes] : storages) stored += bytes.size();
   for (const auto& [name, unresolved] : tensors) {

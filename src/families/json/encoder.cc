@@ -159,7 +159,7 @@ std::shared_ptr<const Tokenizer> read_tokenizer(const fs::path& folder, const En
 /// The text of a token in tokenizer_config.json. The value of a token may be an object.
 std::string token_text_of(const fs::path& folder, const char* key, std::string_view default_value) {
   const fs::path path = folder / "tokenizer_config.json";
-  const JsonKeys keys(path, fs::exists(path) ? read_regular_file(path) : "{}");
+  const JsonKeys keys = JsonKeys::of_optional(path);
   if (!keys.has(key)) return std::string(default_value);
   const json text = keys.at(key).is_object() ? keys.at(key).value("content", json()) : keys.at(key);
   require(text.is_string(), "{}: {} is not the text of a token", keys.path(), key);

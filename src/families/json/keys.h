@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -17,6 +18,11 @@ class JsonKeys {
   /// The keys of `text`, which errors name as `path`.
   JsonKeys(const std::string& path, std::string_view text) : path_(path), json_(parse_json(text, path)) {
     require(json_.is_object(), "{}: expected a JSON object", path);
+  }
+
+  /// The keys of a file that may be missing, and then has none.
+  static JsonKeys of_optional(const std::string& path) {
+    return {path, std::filesystem::exists(path) ? read_regular_file(path) : "{}"};
   }
 
   /// Whether the key is given and not null.

@@ -48,7 +48,7 @@ std::string language_of(const JsonKeys& keys, const char* key) {
 void set_languages(const fs::path& folder, const Seq2SeqModel& theirs, const Tokenizer& tokenizer, int forced,
                    TranslationSettings& settings) {
   const fs::path path = folder / "tokenizer_config.json";
-  const JsonKeys keys(path, fs::exists(path) ? read_regular_file(path) : "{}");
+  const JsonKeys keys = JsonKeys::of_optional(path);
   settings.source_language = language_of(keys, "src_lang");
   settings.target_language = language_of(keys, "tgt_lang");
   for (const std::string& written : theirs.language_tokens) {

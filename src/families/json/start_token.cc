@@ -102,7 +102,7 @@ json post_processor_with_start(int id, const std::string& text) {
 
 int start_of_sentence_piece(const std::filesystem::path& folder, const Tokenizer& tokenizer, Notes& notes) {
   const auto path = folder / "tokenizer_config.json";
-  const JsonKeys keys(path, std::filesystem::exists(path) ? read_regular_file(path) : "{}");
+  const JsonKeys keys = JsonKeys::of_optional(path);
   keys.require_is("add_eos_token", false, false);
   if (!keys.has("add_bos_token"))
     notes.warn(
