@@ -93,7 +93,6 @@ struct TranslateCall {
   TranslateOptions options;
   GenerationConfig generation;
   OutputConstraints constraints;
-  std::vector<GlossaryEntry> glossary;
 
   TranslateCall(const Translator& translator, const py::dict& keywords) : generation(translator.generation()) {
     if (!keywords.empty()) read(keywords);
@@ -101,18 +100,13 @@ struct TranslateCall {
     require(options.split_sentences.empty() || constraints.empty(),
             "translate: prefix, phrases and banned_phrases are for texts that are translated whole; leave out "
             "split_sentences, or these");
-    require(!options.sample ||
-                (glossary.empty() && constraints.phrases.empty() && constraints.banned_phrases.empty()),
-            "translate: sample draws translations, so that phrases, banned_phrases and glossary can't be kept");
-    if (constraints.empty() && glossary.empty()) return;
-    std::shared_ptr<const Glossary> known;
-    if (!glossary.empty()) known = std::make_shared<const Glossary>(glossary);
-    options.constraints = [known, all = constraints](size_t, const std::string& source) {
-      OutputConstraints found = all;
-      if (known)
-        for (std::string& phrase : known->targets_in(source)) found.phrases.push_back(std::move(phrase));
-      return found;
-    };
+    require(!options.sample || (constraints.phrases.empty() && constraints.banned_phrases.empty()),
+            "translate: sample draws translations, so that phrases and banned_phrases can't be kept; leave one "
+            "of them out");
+    require(constraints.whole_words || !constraints.phrases.empty() || options.glossary,
+            "translate: whole_words has no effect without phrases or a glossary; leave it out");
+    if (!constraints.empty() || !constraints.whole_words)
+      options.constraints = [all = constraints](size_t, const std::string&) { return all; };
   }
 
  private:
@@ -121,9 +115,12 @@ struct TranslateCall {
     const py::object phrases = others.attr("pop")("glossary", py::none());
     require(phrases.is_none() || py::hasattr(phrases, "keys"),
             "translate: glossary: expected a dict of phrases");
-    if (!phrases.is_none())
+    if (!phrases.is_none() && py::len(phrases) > 0) {
+      std::vector<GlossaryEntry> entries;
       for (const auto& [source, target] : py::dict(phrases))
-        glossary.push_back({utf8_of(source), utf8_of(target)});
+        entries.push_back({utf8_of(source), utf8_of(target)});
+      options.glossary = std::make_shared<const Glossary>(std::move(entries));
+    }
     const py::object retry = others.attr("pop")("retry", py::none());
     read_keywords(
         others, "translate",
@@ -155,8 +152,8 @@ py::list score(Opened<Translator>& opened, const py::sequence& sources, const py
                const py::dict& keywords) {
   const auto translator = opened.get();
   TranslateCall arguments(*translator, keywords);
-  require(!arguments.options.constraints && arguments.options.candidates() == 1 && !arguments.options.sample &&
-              !arguments.options.retry && !arguments.options.details.search,
+  require(!arguments.options.constrained() && arguments.options.candidates() == 1 &&
+              !arguments.options.sample && !arguments.options.retry && !arguments.options.details.search,
           "score: n_best, sample, mbr, retry, search, prefix, phrases, banned_phrases and glossary are for "
           "translations that the model makes");
   require(

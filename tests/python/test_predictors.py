@@ -277,7 +277,11 @@ def test_translations_are_drawn(translator, models):
     with pytest.raises(sixfold.Error, match="sample"):
         translator.score(["a"], ["b"], sample=True)
     with pytest.raises(sixfold.Error, match="sample draws translations, so that phrases"):
+        translator.translate("a", sample=True, phrases=["y"])
+    with pytest.raises(sixfold.Error, match="sample draws translations, so that a glossary"):
         translator.translate("a", sample=True, glossary={"zzz": "y"})
+    with pytest.raises(sixfold.Error, match="whole_words has no effect"):
+        translator.translate("a", whole_words=False)
     with pytest.raises(sixfold.Error, match="temperature has no effect"):
         translator.translate("a", temperature=0.5)
 

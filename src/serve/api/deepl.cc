@@ -97,7 +97,8 @@ HttpAnswer translate_as_deepl(Service& service, const HttpRequest& request) {
     input.source = deepl_language("source_lang", *source, source_languages(service.models()));
   if (const auto id = fields.text("glossary_id"); id && !id->empty()) {
     if (input.source.empty()) throw HttpError(400, "'glossary_id' needs 'source_lang'.");
-    input.options.glossary = service.glossary(request, *id, {.source = input.source, .target = input.target});
+    input.options.translation.glossary =
+        service.glossary(request, *id, {.source = input.source, .target = input.target});
   }
   input.options.breaks = breaks_of(fields);
   input.options.client = service.client_of(request);

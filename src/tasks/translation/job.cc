@@ -50,6 +50,7 @@ void check_sampling(const TranslateOptions& o, const GenerationConfig& settings)
     require_same("at_longest", &GenerationConfig::at_longest);
     require_same("renormalize_logits", &GenerationConfig::renormalize_logits);
     require(!o.details.search, "sample draws translations, so that there are no steps of a search to show");
+    require(!o.glossary, "sample draws translations, so that a glossary can't be kept; leave one of them out");
     return;
   }
   require(o.mbr <= o.beam_size.value_or(o.mbr),
@@ -226,10 +227,15 @@ std::string TranslationJob::kept_words(const std::string& source, const std::str
 /// The constraints of the line that was read last. Parameters: as for `kept_words`.
 EncodedConstraints TranslationJob::constraints_of(const std::string& source, const std::string& input,
                                                   const EncodedLine& kept) const {
-  if (!options_.constraints) return {};
+  if (!options_.constrained()) return {};
   try {
-    EncodedConstraints encoded =
-        encode_constraints(model_.target(), options_.constraints(read_, kept_words(source, input, kept)));
+    const std::string text = kept_words(source, input, kept);
+    OutputConstraints constraints;
+    if (options_.constraints) constraints = options_.constraints(read_, text);
+    if (options_.glossary)
+      for (std::string& phrase : options_.glossary->targets_in(text))
+        constraints.phrases.push_back(std::move(phrase));
+    EncodedConstraints encoded = encode_constraints(model_.target(), constraints);
     std::vector<int32_t>& prefix = encoded.tokens.prefix;
     if (!prefix.empty() && search_.options.rules.forced_first_token < 0)
       prefix = encoder_.layout().target(prefix);
@@ -266,7 +272,8 @@ TranslationJob::SearchInput TranslationJob::encode(TranslatedLine& line) {
   }
   const bool keeps = keeps_symbols_ && !has_letter_or_digit(encoder_.text_of(line.source));
   EncodedLine encoded;
-  if (!keeps || (options_.constraints && encoder_.has_target(line.source))) encoded = encoded_line(input.text);
+  if (!keeps || (options_.constrained() && encoder_.has_target(line.source)))
+    encoded = encoded_line(input.text);
   input.constraints = constraints_of(line.source, input.text, encoded);
   if (keeps && !input.constraints.asks_for_text()) return input;
   if (encoded.ids.empty()) encoded = encoded_line(input.text);

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -13,6 +14,7 @@
 #include "search/hypothesis.h"
 #include "search/search_observer.h"
 #include "tasks/translation/faults.h"
+#include "text/glossary.h"
 
 namespace sixfold {
 
@@ -161,6 +163,10 @@ struct TranslateOptions {
   /// Returns the constraints of each sentence (or line, if lines are not split), given its index. Called on the
   /// thread that called `translate`, in order. Empty: no constraints.
   std::function<OutputConstraints(size_t index, const std::string& source)> constraints = {};
+  /// Where a phrase of the glossary occurs in a sentence (or line), the translation contains that of the
+  /// glossary, as if `constraints` had it among its phrases. Null: no glossary.
+  std::shared_ptr<const Glossary> glossary = {};
+  bool constrained() const { return constraints || glossary; }
   /// A name for the originator of the call. The engine alternates between callers, and between the calls of
   /// each caller.
   std::string caller = {};

@@ -61,6 +61,10 @@ std::vector<NamedOption> all_options(const GenerationConfig& usual) {
       {"prefix", constraint([](auto& c) { c.prefix = "Ein"; })},
       {"phrases", constraint([](auto& c) { c.phrases.emplace_back("Hund"); })},
       {"banned", constraint([](auto& c) { c.banned_phrases.emplace_back("Mann"); })},
+      {"glossary",
+       [](auto& o) {
+         o.glossary = std::make_shared<const Glossary>(std::vector<GlossaryEntry>{{"man", "Frau"}});
+       }},
       {"coverage_penalty", rule([](auto& r) { r.coverage_penalty = 0.2F; })},
       {"repetition_penalty", rule([](auto& r) { r.repetition_penalty = 1.2F; })},
       {"no_repeat_ngram", rule([](auto& r) { r.no_repeat_ngram = 2; })},

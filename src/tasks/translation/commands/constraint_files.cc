@@ -48,7 +48,8 @@ ConstraintFiles::ConstraintFiles(const ConstraintPaths& paths, InvalidUtf8 inval
   constraints_ = open(paths.constraints);
   avoid_ = open(paths.avoid);
   if (!paths.glossary.empty())
-    glossary_ = Glossary::from_tsv(LineReader(paths.glossary).rest(), paths.glossary);
+    glossary_ =
+        std::make_shared<const Glossary>(Glossary::from_tsv(LineReader(paths.glossary).rest(), paths.glossary));
 }
 
 std::string ConstraintFiles::next_line(std::unique_ptr<File>& file, size_t index) const {
@@ -60,17 +61,14 @@ std::string ConstraintFiles::next_line(std::unique_ptr<File>& file, size_t index
   return line;
 }
 
-std::function<OutputConstraints(size_t, const std::string&)> ConstraintFiles::constraints() {
-  if (!prefixes_ && !constraints_ && !avoid_ && !glossary_) return {};
-  return [this](size_t index, const std::string& source) {
-    OutputConstraints constraints{.prefix = next_line(prefixes_, index),
-                                  .phrases = columns_of(next_line(constraints_, index)),
-                                  .banned_phrases = columns_of(next_line(avoid_, index)),
-                                  .whole_words = !allow_endings_};
-    if (glossary_)
-      for (std::string& phrase : glossary_->targets_in(source))
-        constraints.phrases.push_back(std::move(phrase));
-    return constraints;
+void ConstraintFiles::set(TranslateOptions& options) {
+  options.glossary = glossary_;
+  if (!prefixes_ && !constraints_ && !avoid_ && !allow_endings_) return;
+  options.constraints = [this](size_t index, const std::string&) {
+    return OutputConstraints{.prefix = next_line(prefixes_, index),
+                             .phrases = columns_of(next_line(constraints_, index)),
+                             .banned_phrases = columns_of(next_line(avoid_, index)),
+                             .whole_words = !allow_endings_};
   };
 }
 

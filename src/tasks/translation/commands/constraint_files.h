@@ -1,12 +1,10 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "data/lines.h"
 #include "tasks/translation/translation.h"
-#include "text/glossary.h"
 
 namespace sixfold::cli {
 
@@ -33,9 +31,9 @@ class ConstraintFiles {
   /// Throws an input error if a file can't be read or the glossary is malformed.
   ConstraintFiles(const ConstraintPaths& paths, InvalidUtf8 invalid);
 
-  /// The function for `TranslateOptions::constraints`, empty if there are no files. It must be called for each
-  /// line in order, and throws an input error if a file has fewer lines than the input.
-  std::function<OutputConstraints(size_t, const std::string&)> constraints();
+  /// Sets `TranslateOptions::glossary`, and `constraints` if a file has lines of them. This object must outlive
+  /// the call, which throws an input error if a file has fewer lines than the input.
+  void set(TranslateOptions& options);
   /// Call at the end of the input. Throws an input error if a file has more lines than the input.
   void finish();
 
@@ -50,7 +48,7 @@ class ConstraintFiles {
   InvalidUtf8 invalid_;
   bool allow_endings_;
   std::unique_ptr<File> prefixes_, constraints_, avoid_;
-  std::optional<Glossary> glossary_;
+  std::shared_ptr<const Glossary> glossary_;
 };
 
 /// Logs a warning if translations lack phrases that they should contain. `place` names the line.

@@ -153,7 +153,7 @@ void run_on_document(const TranslateSettings& settings) {
   const Translator translator(settings.model, settings.runtime);
   TextOutput output(settings.paths.output, inputs_of(settings));
   TranslateOptions options = settings.options;
-  options.constraints = constraints.constraints();
+  constraints.set(options);
   options.details.layer = settings.writer.details.layer;
   const StopOnInterrupt interrupt;
   options.cancel = interrupt.token();
@@ -181,7 +181,7 @@ void run_on_stream(const TranslateSettings& settings) {
   TranslationWriter writer(settings.writer, settings.options.n_best);
   TranslateOptions options = settings.options;
   options.details = settings.writer.details;
-  options.constraints = constraints.constraints();
+  constraints.set(options);
   set_generation(settings, translator, options);
   TranslationCounts counts;
   options.counts = &counts;

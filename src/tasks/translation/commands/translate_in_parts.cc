@@ -113,7 +113,7 @@ class PartsRun {
             parts_.folder());
     options_ = settings_.options;
     options_.details = settings_.writer.details;
-    options_.constraints = constraints_.constraints();
+    constraints_.set(options_);
     options_.counts = &counts_;
     const StopOnInterrupt interrupt;
     // If another process fails, this one stops as well.

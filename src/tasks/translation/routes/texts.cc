@@ -111,14 +111,8 @@ TranslateOptions translator_options(const ServedPair& pair, const TextOptions& o
     result.details.layer = pair.model->alignment_layer;
   result.warn_of_cuts = false;
   result.case_languages = {pair.source, pair.target};
-  if (options.constraints.empty() && !options.glossary) return result;
-  result.constraints = [&options](size_t, const std::string& source) {
-    OutputConstraints constraints = options.constraints;
-    if (options.glossary)
-      for (std::string& phrase : options.glossary->targets_in(source))
-        constraints.phrases.push_back(std::move(phrase));
-    return constraints;
-  };
+  if (!options.constraints.empty())
+    result.constraints = [&options](size_t, const std::string&) { return options.constraints; };
   return result;
 }
 

@@ -1,5 +1,4 @@
 #pragma once
-#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -10,7 +9,6 @@
 #include "tasks/translation/markup/translate_markup.h"
 #include "tasks/translation/routes/served.h"
 #include "tasks/translation/translation.h"
-#include "text/glossary.h"
 
 namespace sixfold::serve {
 
@@ -31,8 +29,7 @@ struct TextOptions {
   TranslateOptions translation = {};
   /// The constraints of each sentence; only for `TextKind::plain`.
   OutputConstraints constraints = {};
-  std::shared_ptr<const Glossary> glossary = {};  ///< null: none
-  std::string client = {};                        ///< whose characters are counted (`Service::client_of`)
+  std::string client = {};  ///< whose characters are counted (`Service::client_of`)
 };
 
 /// A text and its translation.

@@ -231,7 +231,8 @@ HttpAnswer handle_translate(Service& service, const HttpRequest& request) {
   TextOptions options;
   read_constraints(fields, texts, options);
   if (const auto id = fields.text("glossary_id"))
-    options.glossary = service.glossary(request, *id, {.source = pair.source, .target = pair.target});
+    options.translation.glossary =
+        service.glossary(request, *id, {.source = pair.source, .target = pair.target});
   if (!fields.boolean("split_sentences").value_or(true)) options.breaks = LineBreaks::lines;
   fields.read(OptionVisitor::AnyOptions(options.translation),
               {{.option = "n_best", .range = between(1, service.options().max_alternatives + 1)},
@@ -245,9 +246,6 @@ HttpAnswer handle_translate(Service& service, const HttpRequest& request) {
                {.option = "min_p"},
                {.option = "seed"},
                {.option = "mbr", .range = between(0, std::max(1, service.options().max_samples))}});
-  if (options.translation.sample && options.glossary)
-    throw HttpError(
-        400, "\"sample\" draws translations, so that \"glossary_id\" can't be kept; leave one of them out.");
   options.translation.generation = generation_of(fields, pair.model->predictor().generation());
   if (const auto retry = fields.object("retry")) {
     const GenerationConfig first = options.translation.settings(pair.model->predictor().generation());
