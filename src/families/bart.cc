@@ -46,7 +46,6 @@ Architecture bart_architecture(const JsonKeys& keys, bool pre_norm) {
   a.separate_positions = true;
   a.max_positions = keys.positive("max_position_embeddings", 1024);
   a.beyond_positions = BeyondPositions::error;
-  a.output_bias = true;
   return a;
 }
 
@@ -75,7 +74,9 @@ Imported read_bart(const ImportSource& source, bool pre_norm) {
     theirs.language_tokens = {"*"};
   static_cast<Architecture&>(theirs.config) = bart_architecture(keys, pre_norm);
   theirs.rules = bart_rules(theirs.config);
-  return read_seq2seq(source, keys, read_tensors(source.path), std::move(theirs));
+  const TensorMap tensors = with_prefix(read_tensors(source.path), theirs.rules, "model.");
+  theirs.config.output_bias = tensors.find("final_logits_bias") != nullptr;
+  return read_seq2seq(source, keys, tensors, std::move(theirs));
 }
 
 /// Whether a model has the tables of positions of these families.
@@ -105,11 +106,11 @@ Exported write_bart(const ExportSource& source, const std::string& folder) {
   need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
   need(c.tied_embeddings == TiedEmbeddings::all || c.tied_embeddings == TiedEmbeddings::none,
        "some of its embeddings are tied, and others are not");
-  need(c.output_bias, "its output has no bias");
   need(c.beyond_positions == BeyondPositions::error, "its sentences may be longer than max_positions");
   need_even_heads(source, name);
   need(c.attention_score == AttentionScore::scaled_dot, "its attention_score is not scaled");
   const auto settings = settings_of<TranslationSettings>(c);
+  c.output_bias = true;  // zeros, if the model has none
   nlohmann::ordered_json own = seq2seq_keys(c);
   own["model_type"] = pre_norm ? "mbart" : "bart";
   own["max_position_embeddings"] = c.max_positions;
@@ -147,7 +148,7 @@ Family mbart_family() {
           .title = "mBART",
           .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_bart(source, /*pre_norm=*/true); },
-          .exports = "those with norms before the sub-layers",
+          .exports = "translation models with positions of each stack and norms before the sub-layers",
           .takes = [](const ModelConfig& c) { return is_bart_like(c) && is_pre_norm(c); },
           .write = write_bart};
 }

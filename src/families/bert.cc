@@ -212,7 +212,7 @@ Family roberta_family() {
           .title = "RoBERTa",
           .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_encoder(source, roberta); },
-          .exports = "those with one token type",
+          .exports = "encoders of text with one token type",
           .takes = is_roberta,
           .write = [](const ExportSource& source,
                       const std::string& folder) { return write_encoder(source, folder, roberta); }};
@@ -234,7 +234,7 @@ Family distilbert_family() {
           .title = "DistilBERT",
           .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_encoder(source, distilbert); },
-          .exports = "those without token types whose norms have the epsilon 1e-12",
+          .exports = "encoders of text without token types whose norms have the epsilon 1e-12",
           .takes = is_distilbert,
           .write = [](const ExportSource& source,
                       const std::string& folder) { return write_encoder(source, folder, distilbert); }};

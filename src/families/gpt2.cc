@@ -10,9 +10,8 @@ namespace {
 
 constexpr std::string_view gpt2_class = "GPT2LMHeadModel";
 
-/// `prefix` is "transformer.", or empty in some folders.
-NameRules gpt2_rules(const std::string& prefix) {
-  const std::string theirs = prefix + "h.*.", ours = "decoder.layers.*.";
+NameRules gpt2_rules() {
+  const std::string prefix = "transformer.", theirs = prefix + "h.*.", ours = "decoder.layers.*.";
   const auto attention = [&](const char* part) {
     return std::vector{ours + "self_attn.q_proj." + part, ours + "self_attn.k_proj." + part,
                        ours + "self_attn.v_proj." + part};
@@ -64,8 +63,8 @@ Imported read_gpt2(const ImportSource& source) {
   CausalModel theirs{.default_ids = {.bos = 50256, .eos = 50256}};
   static_cast<Architecture&>(theirs.config) = gpt2_architecture(keys);
   theirs.config.context_tokens = theirs.config.max_positions;
-  const TensorMap tensors = read_tensors(folder);
-  theirs.rules = gpt2_rules(tensors.find("wte.weight") ? "" : "transformer.");
+  theirs.rules = gpt2_rules();
+  const TensorMap tensors = with_prefix(read_tensors(folder), theirs.rules, "transformer.");
   return read_causal(source, keys, tensors, std::move(theirs));
 }
 
@@ -84,7 +83,7 @@ Exported write_gpt2(const ExportSource& source, const std::string& folder) {
   c.max_positions = c.context_tokens > 0 ? std::min(c.context_tokens, c.max_positions) : c.max_positions;
   c.context_tokens = c.max_positions;
   c.beyond_positions = BeyondPositions::error;
-  return write_causal(source, folder, gpt2_class, {c, gpt2_rules("transformer.")},
+  return write_causal(source, folder, gpt2_class, {c, gpt2_rules()},
                       {{"model_type", "gpt2"},
                        {"n_embd", c.d_model},
                        {"n_head", c.heads},

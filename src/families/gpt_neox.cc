@@ -59,8 +59,8 @@ ModelConfig neox_config(const JsonKeys& keys) {
 
 Imported read_neox(const ImportSource& source) {
   const JsonKeys keys(std::filesystem::path(source.path) / "config.json");
-  const ModelConfig config = neox_config(keys);
-  return read_causal(source, keys, read_tensors(source.path), {config, neox_rules(), {.bos = 0, .eos = 2}});
+  const CausalModel theirs{neox_config(keys), neox_rules(), {.bos = 0, .eos = 2}};
+  return read_causal(source, keys, with_prefix(read_tensors(source.path), theirs.rules, "gpt_neox."), theirs);
 }
 
 Exported write_neox(const ExportSource& source, const std::string& folder) {
@@ -104,7 +104,7 @@ Family gpt_neox_family() {
           .title = "GPT-NeoX",
           .recognizes = has_model_type,
           .read = read_neox,
-          .exports = "those with LayerNorm",
+          .exports = "language models with rotary positions and LayerNorm",
           .takes =
               [](const ModelConfig& c) {
                 return c.task == LanguageModelSettings::task && c.positions == Positions::rotary &&

@@ -40,7 +40,7 @@ Family mistral_family() {
           .title = "Mistral",
           .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_llama_like(source, mistral); },
-          .exports = "those with a window of attention",
+          .exports = "language models with rotary positions and a window of attention",
           .takes =
               [](const ModelConfig& c) {
                 return is_llama_like(c) && c.decoder_mixer == MixerKind::restricted_attention &&

@@ -85,7 +85,7 @@ Imported read_m2m(const ImportSource& source) {
   Seq2SeqModel theirs{.language_tokens = {"__*__", "*"}, .read_old_tokenizer = read_m2m_tokenizer};
   static_cast<Architecture&>(theirs.config) = m2m_architecture(keys);
   theirs.rules = m2m_rules(theirs.config);
-  return read_seq2seq(source, keys, read_tensors(source.path), std::move(theirs));
+  return read_seq2seq(source, keys, with_prefix(read_tensors(source.path), theirs.rules, "model."), theirs);
 }
 
 bool is_language(const std::string& piece) {

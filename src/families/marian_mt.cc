@@ -95,7 +95,6 @@ Architecture architecture_of(const JsonKeys& config) {
   a.tied_embeddings = tied_of(config);
   a.activation = activation_of(config);
   a.embedding_scale = config.get("scale_embedding", false);
-  a.output_bias = true;
   a.dropout = config.get("dropout", 0.1f);
   a.attention_dropout = config.get("attention_dropout", 0.0f);
   a.activation_dropout = config.get("activation_dropout", 0.0f);
@@ -165,7 +164,8 @@ Imported read_marian_mt(const ImportSource& source) {
   ModelConfig config;
   const JsonKeys keys(folder / "config.json");
   static_cast<Architecture&>(config) = architecture_of(keys);
-  const TensorMap tensors = read_tensors(folder);
+  const TensorMap tensors = with_prefix(read_tensors(folder), marian_mt_rules(config), "model.");
+  config.output_bias = tensors.find("final_logits_bias") != nullptr;
   set_positions(tensors, config);
   const NameRules rules = marian_mt_rules(config);
   const bool joint = config.shares_embedding();

@@ -320,6 +320,20 @@ std::string stored_name(const TensorMap& tensors, const NameRules& rules, std::s
   return name;
 }
 
+TensorMap with_prefix(TensorMap tensors, const NameRules& rules, std::string_view prefix) {
+  const std::vector<std::string> names = tensors.names();
+  if (std::ranges::any_of(names, [&](const std::string& name) { return name.starts_with(prefix); }))
+    return tensors;
+  const auto is_named = [&](const std::string& name) {
+    std::vector<std::string> texts;
+    return std::ranges::any_of(rules, [&](const NameRule& rule) { return matches(rule.theirs, name, texts); });
+  };
+  for (const std::string& name : names)
+    if (const std::string whole = std::string(prefix) + name; !is_named(name) && is_named(whole))
+      tensors.rename(name, whole);
+  return tensors;
+}
+
 int rows_of(const TensorMap& tensors, const NameRules& rules, std::string_view ours, int64_t cols) {
   const std::string name = stored_name(tensors, rules, ours);
   const TensorInfo& tensor = tensors.at(name);

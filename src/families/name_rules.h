@@ -79,6 +79,10 @@ std::string their_name(const NameRules& rules, std::string_view ours);
 /// The same, or the name of a tensor that repeats the weight, if only that is there.
 std::string stored_name(const TensorMap& tensors, const NameRules& rules, std::string_view ours);
 
+/// The tensors with the names of the rules: if none has the prefix, such as "model.", each that no rule names,
+/// but that one names with the prefix, gets it. transformers writes names without it if a model has no head.
+TensorMap with_prefix(TensorMap tensors, const NameRules& rules, std::string_view prefix);
+
 /// The number of rows of the tensor that holds the weight `ours`, a matrix of `cols` columns. It is needed for
 /// the size of a vocabulary, on which the shapes of the model depend. Throws an input error that names the
 /// tensor if it is missing or has another shape.

@@ -25,7 +25,7 @@ Family phi3_family() {
           .title = "Phi-3",
           .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_llama_like(source, phi3); },
-          .exports = "those of whose heads a part is rotated",
+          .exports = "language models with rotary positions of a part of each head",
           .takes = [](const ModelConfig& c) { return is_llama_like(c) && c.rotary_features > 0; },
           .write = [](const ExportSource& source,
                       const std::string& folder) { return write_llama_like(source, folder, phi3); }};

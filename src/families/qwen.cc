@@ -57,7 +57,7 @@ Family qwen2_family() {
           .title = "Qwen 2",
           .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_llama_like(source, qwen2); },
-          .exports = "those with a window of attention and biases",
+          .exports = "language models with rotary positions, a window of attention and biases",
           .takes =
               [](const ModelConfig& c) {
                 return is_llama_like(c) && c.decoder_mixer == MixerKind::restricted_attention &&
@@ -74,7 +74,7 @@ Family qwen3_family() {
           .title = "Qwen 3",
           .recognizes = has_model_type,
           .read = [](const ImportSource& source) { return read_llama_like(source, qwen3); },
-          .exports = "those with norms of queries and keys",
+          .exports = "language models with rotary positions and norms of queries and keys",
           .takes = [](const ModelConfig& c) { return is_llama_like(c) && c.query_key_norm; },
           .write = [](const ExportSource& source,
                       const std::string& folder) { return write_llama_like(source, folder, qwen3); }};

@@ -122,6 +122,50 @@ TEST_F(Contradictions, OldNamesOfNormsAreKnown) {
   EXPECT_TRUE(weights() == before) << "the embedding under the name of the output";
 }
 
+/// transformers saves a model without its head under names without a prefix, and reads it with any head.
+TEST_F(Contradictions, AModelWithoutHeadHasNamesWithoutPrefix) {
+  const auto without = [&](const std::string& prefix) {
+    rename_tensors(
+        [&](const std::string& name) { return name.starts_with(prefix) ? name.substr(prefix.size()) : name; });
+  };
+  for (const auto& [family, prefix] : {std::pair("gpt_neox", "gpt_neox."),
+                                       {"llama", "model."},
+                                       {"qwen3", "model."},
+                                       {"m2m100", "model."},
+                                       {"bert_masked", "bert."}}) {
+    use_family(family);
+    const std::string before = weights();
+    without(prefix);
+    EXPECT_TRUE(weights() == before) << family;
+  }
+  use("gpt2");
+  const std::string before = weights();
+  without("transformer.");
+  EXPECT_TRUE(weights() == before);
+}
+
+/// transformers takes zeros for the bias of the output that a folder lacks.
+TEST_F(Contradictions, TheOutputMayHaveNoBias) {
+  for (const std::string folder : {"/hugging_face_families/bart", "/hugging_face/tied"}) {
+    std::filesystem::remove_all(given_);
+    std::filesystem::copy(SIXFOLD_TEST_GOLDENS + folder, given_);
+    import();
+    const auto before = read_tensors(model_);
+    rename_tensors([](const std::string& name) {
+      return name.starts_with("model.") ? name.substr(6) : name == "final_logits_bias" ? "" : name;
+    });
+    EXPECT_FALSE(import().output_bias) << folder;
+    const auto after = read_tensors(model_);
+    EXPECT_EQ(after.names().size() + 1, before.names().size());
+    for (const std::string& name : after.names())
+      EXPECT_EQ(to_floats(after.at(name)), to_floats(before.at(name))) << name;
+    export_hugging_face(model_, folder_ / "exported");
+    const TensorMap exported = read_tensors(folder_ / "exported");
+    for (const float x : to_floats(exported.at("final_logits_bias"))) EXPECT_LE(x, 0);
+    std::filesystem::remove_all(folder_ / "exported");
+  }
+}
+
 TEST_F(Contradictions, SettingsOfSentenceTransformersHaveOlderNames) {
   use_family("sentence_transformers");
   change("sentence_bert_config.json", [](json& c) { c["max_seq_length"] = 9; });

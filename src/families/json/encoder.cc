@@ -286,16 +286,14 @@ NameRules encoder_rules(const EncoderKind& kind, EncoderHead head, bool tied, co
 Imported read_encoder(const ImportSource& source, const EncoderKind& kind) {
   const fs::path folder(source.path);
   const JsonKeys keys(folder / "config.json");
-  const TensorMap tensors = read_tensors(folder);
   const EncoderHead head = head_of(keys, folder, kind);
   const int rows_before = kind.positions_after_pad ? keys.count("pad_token_id", 1) + 1 : 0;
   ModelConfig config;
   static_cast<Architecture&>(config) = encoder_architecture(keys, kind, rows_before);
   const bool tied = head == EncoderHead::masks && keys.get("tie_word_embeddings", true);
   config.tied_embeddings = tied ? TiedEmbeddings::all : TiedEmbeddings::none;
-  const std::string words = "embeddings.word_embeddings.weight";
-  const std::string scope = tensors.find(words) ? "" : std::string(kind.scope);
-  const NameRules rules = encoder_rules(kind, head, tied, scope, rows_before);
+  const NameRules rules = encoder_rules(kind, head, tied, std::string(kind.scope), rows_before);
+  const TensorMap tensors = with_prefix(read_tensors(folder), rules, kind.scope);
   const int rows =
       rows_of(tensors, rules, tied ? "shared.weight" : "encoder.embed_tokens.weight", config.d_model);
   Imported imported{.step = hugging_face_step, .origin = source.path};

@@ -126,9 +126,8 @@ int sliding_window(const JsonKeys& keys, int default_value) {
 
 Imported read_llama_like(const ImportSource& source, const LlamaKind& kind) {
   const JsonKeys keys(std::filesystem::path(source.path) / "config.json");
-  const ModelConfig config = config_of(keys, kind);
-  return read_causal(source, keys, read_tensors(source.path),
-                     {config, llama_rules(kind, biases_of(keys, kind)), kind.default_ids});
+  const CausalModel theirs{config_of(keys, kind), llama_rules(kind, biases_of(keys, kind)), kind.default_ids};
+  return read_causal(source, keys, with_prefix(read_tensors(source.path), theirs.rules, "model."), theirs);
 }
 
 Exported write_llama_like(const ExportSource& source, const std::string& folder, const LlamaKind& kind) {

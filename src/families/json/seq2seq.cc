@@ -221,7 +221,11 @@ Exported write_seq2seq(const ExportSource& source, const std::string& output, co
   Exported exported;
   exported.config = c;
   const Transformer& model = source.model;
-  exported.values = [&model](const Parameter& weight) { return values_of(model, weight.name); };
+  exported.values = [&model](const Parameter& weight) {
+    if (weight.name == "output_projection.bias" && !model.config().output_bias)
+      return std::vector<float>(static_cast<size_t>(weight.tensor.size()));
+    return values_of(model, weight.name);
+  };
   write_weights(folder / "model.safetensors", theirs.rules, c, exported.values);
   const auto settings = settings_of<TranslationSettings>(c);
   ordered_json tokens{{"tokenizer_class", theirs.tokenizer_class},
