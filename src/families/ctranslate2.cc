@@ -1,3 +1,5 @@
+#include "families/ctranslate2.h"
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -20,28 +22,12 @@
 #include "tasks/translation/settings.h"
 #include "text/sentence_piece.h"
 
-// Folders of CTranslate2. The names of variables are defined in its python/ctranslate2/specs, their meaning in
-// src/layers.
-
 namespace sixfold {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 using nlohmann::ordered_json;
-
-constexpr std::string_view transformer_spec = "TransformerSpec";
-constexpr uint32_t transformer_revision = 7;
-constexpr int ct2_positions = 2048;  // rows of the tables that its converters write
-constexpr const char *encoder_positions = "encoder/position_encodings/encodings",
-                     *decoder_positions = "decoder/position_encodings/encodings",
-                     *source_embedding = "encoder/embeddings_0/weight",
-                     *target_embedding = "decoder/embeddings/weight", *projection = "decoder/projection/weight";
-
-/// The activations by their numbers there.
-constexpr std::pair<int, Activation> ct2_activations[] = {
-    {0, Activation::relu}, {1, Activation::tanh_gelu},    {2, Activation::swish},
-    {3, Activation::gelu}, {4, Activation::sigmoid_gelu}, {6, Activation::sigmoid}};
 
 /// A setting of a stack of which only one value is supported; other settings are read.
 struct FixedNumber {
@@ -57,53 +43,6 @@ constexpr FixedNumber ct2_fixed[] = {{"/alibi", 0},
                                      {"/alignment_heads", {}}};
 constexpr std::string_view ct2_read[] = {"/activation", "/num_heads",        "/num_heads_kv",
                                          "/pre_norm",   "/scale_embeddings", "/start_from_zero_embedding"};
-
-/// The rules for the names of tensors. Without `positions`, the table of positions is not read, since positions
-/// are computed.
-NameRules ctranslate2_rules(bool positions) {
-  const std::string theirs = "*/layer_*/", ours = "*.layers.*.";
-  NameRules rules{
-      {projection, {"output_projection.weight"}},
-      {"decoder/projection/bias", {"output_projection.bias"}},
-      {target_embedding, {"shared.weight"}},
-      {target_embedding, {"decoder.embed_tokens.weight"}},
-      {source_embedding, {"encoder.embed_tokens.weight"}},
-      {source_embedding, {"shared.weight"}, {}, Holds::copy},
-      {projection, {"shared.weight"}, {}, Holds::copy},
-      {projection, {"decoder.embed_tokens.weight"}, {}, Holds::copy},
-      {"decoder/alignment_heads", {}, {}, Holds::nothing},
-  };
-  for (const char* table : {decoder_positions, encoder_positions})
-    if (!positions)
-      rules.push_back({table, {}, {}, Holds::nothing});
-    else if (table == decoder_positions)
-      rules.push_back({table, {"embed_positions.weight"}});
-    else
-      rules.push_back({table, {"embed_positions.weight"}, {}, Holds::copy});
-  for (const std::string part : {"weight", "bias"}) {
-    const auto linear = [&](const std::string& name, std::vector<std::string> weights) {
-      for (std::string& weight : weights) weight = fmt::format("{}{}.{}", ours, weight, part);
-      rules.push_back({fmt::format("{}{}/{}", theirs, name, part), std::move(weights)});
-    };
-    linear("self_attention/linear_0", {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"});
-    linear("self_attention/linear_1", {"self_attn.out_proj"});
-    linear("attention/linear_0", {"encoder_attn.q_proj"});
-    linear("attention/linear_1", {"encoder_attn.k_proj", "encoder_attn.v_proj"});
-    linear("attention/linear_2", {"encoder_attn.out_proj"});
-    linear("ffn/linear_0", {"fc1"});
-    linear("ffn/linear_1", {"fc2"});
-    const auto norm = [&](const std::string& name, const std::string& weight) {
-      rules.push_back({fmt::format("{}/{}", name, part == "weight" ? "gamma" : "beta"),
-                       {fmt::format("{}.{}", weight, part)}});
-    };
-    norm(theirs + "self_attention/layer_norm", ours + "self_attn_layer_norm");
-    norm(theirs + "attention/layer_norm", ours + "encoder_attn_layer_norm");
-    norm(theirs + "ffn/layer_norm", ours + "final_layer_norm");
-    norm("*/layernorm_embedding", "*.layernorm_embedding");
-    norm("*/layer_norm", "*.layer_norm");
-  }
-  return rules;
-}
 
 /// Reads the settings of both stacks, which must be equal.
 class Ct2Settings {
@@ -172,13 +111,13 @@ int64_t size_in(const TensorMap& tensors, const char* name, size_t dimension) {
 /// Sets the kind of positions, which is recognized by the tables of positions. Throws an input error if they
 /// are missing.
 void set_ct2_positions(const TensorMap& tensors, Architecture& a) {
-  require(tensors.find(decoder_positions) && tensors.find(encoder_positions),
+  require(tensors.find(ct2::decoder_positions) && tensors.find(ct2::encoder_positions),
           "{}: has no '{}'; models whose positions are not stored are not supported", tensors.origin(),
-          tensors.find(decoder_positions) ? encoder_positions : decoder_positions);
-  const Matrix table = matrix_of(tensors, decoder_positions);
-  require(table.values == matrix_of(tensors, encoder_positions).values,
+          tensors.find(ct2::decoder_positions) ? ct2::encoder_positions : ct2::decoder_positions);
+  const Matrix table = matrix_of(tensors, ct2::decoder_positions);
+  require(table.values == matrix_of(tensors, ct2::encoder_positions).values,
           "{}: tensors '{}' and '{}' differ; only one table for encoder and decoder is supported",
-          tensors.origin(), encoder_positions, decoder_positions);
+          tensors.origin(), ct2::encoder_positions, ct2::decoder_positions);
   const auto formula = formula_of(table);
   a.positions = formula.value_or(Positions::learned);
   if (formula) return;
@@ -190,7 +129,8 @@ TiedEmbeddings ct2_ties(const Ctranslate2File& file) {
   const auto same = [&](const char* one, const char* other) {
     return file.target_of(one) == file.target_of(other);
   };
-  const bool output = same(projection, target_embedding), source = same(source_embedding, target_embedding);
+  const bool output = same(ct2::projection, ct2::target_embedding),
+             source = same(ct2::source_embedding, ct2::target_embedding);
   if (source) return output ? TiedEmbeddings::all : TiedEmbeddings::source;
   return output ? TiedEmbeddings::decoder : TiedEmbeddings::none;
 }
@@ -204,14 +144,14 @@ Architecture ct2_architecture(const Ctranslate2File& file, const JsonKeys& keys)
   a.encoder_layers = settings.layers("encoder");
   a.decoder_layers = settings.layers("decoder");
   require_encoder_and_decoder(a, file.path());
-  a.d_model = static_cast<int>(size_in(tensors, target_embedding, 1));
+  a.d_model = static_cast<int>(size_in(tensors, ct2::target_embedding, 1));
   a.d_ff = static_cast<int>(size_in(tensors, "encoder/layer_0/ffn/linear_0/weight", 0));
   a.heads = settings.heads("encoder");
   set_decoder_sizes(a, settings.heads("decoder"),
                     static_cast<int>(size_in(tensors, "decoder/layer_0/ffn/linear_0/weight", 0)));
-  const auto activation = std::ranges::find(ct2_activations, settings.both("activation", 0),
+  const auto activation = std::ranges::find(ct2::activations, settings.both("activation", 0),
                                             [](const auto& known) { return known.first; });
-  require(activation != std::end(ct2_activations), "{}: activation {} is not supported", file.path(),
+  require(activation != std::end(ct2::activations), "{}: activation {} is not supported", file.path(),
           settings.both("activation", 0));
   a.activation = activation->second;
   if (settings.both("pre_norm", 1) != 0) {
@@ -280,22 +220,6 @@ Tokenizers ct2_tokenizers(const ImportSource& source, int source_rows, int targe
                              tokenizer("target", target_file, target_rows, TextSide::target));
 }
 
-/// The settings of `translate_batch` without options, except the beam size.
-GenerationConfig ct2_generation() {
-  GenerationConfig rules;
-  rules.beam_size = 2;
-  rules.normalization = ScoreNormalization::length;
-  rules.length_penalty = 1;
-  rules.stopping_criterion = StoppingCriterion::beam_finished;
-  rules.length_factor = 0;
-  rules.length_offset = 256;
-  rules.min_new_tokens = 1;
-  rules.at_longest = AtLongest::cut;
-  rules.allow_unk = true;
-  rules.renormalize_logits = true;  // tokens are suppressed before the softmax
-  return rules;
-}
-
 /// The id of the first input of the decoder.
 int ct2_start(const Ctranslate2File& file, const JsonKeys& keys, const Tokenizer& target) {
   if (Ct2Settings(file).number("decoder/start_from_zero_embedding", 0) != 0) return Architecture::zero_start;
@@ -316,162 +240,20 @@ Imported read_ctranslate2(const ImportSource& source) {
     keys.require_is<std::string>(key, supported, supported);
   ModelConfig config;
   static_cast<Architecture&>(config) = ct2_architecture(file, keys);
-  const NameRules rules = ctranslate2_rules(config.positions == Positions::learned);
+  const NameRules rules = ct2::name_rules(config.positions == Positions::learned);
   Imported imported{.step = R"({"step": "import", "from": "ctranslate2"})", .origin = source.path};
-  imported.tokenizers = ct2_tokenizers(source, static_cast<int>(size_in(file.tensors(), source_embedding, 0)),
-                                       static_cast<int>(size_in(file.tensors(), target_embedding, 0)));
+  imported.tokenizers =
+      ct2_tokenizers(source, static_cast<int>(size_in(file.tensors(), ct2::source_embedding, 0)),
+                     static_cast<int>(size_in(file.tensors(), ct2::target_embedding, 0)));
   bind_tokenizers(config, imported.tokenizers);
   config.bos = -1;
   config.task = TranslationSettings::task;
   config.settings = write_options(TranslationSettings());
   config.decoder_start_token = ct2_start(file, keys, *imported.tokenizers.target);
-  config.generation = ct2_generation();
+  config.generation = ct2::generation();
   validate_described(config, source.path);
   imported.model = read_weights(file.tensors(), rules, config);
   return imported;
-}
-
-/// Throws an input error if CTranslate2's Transformer does not support the model.
-void check_for_ctranslate2(const ExportSource& source) {
-  const ModelConfig& c = source.model.config();
-  need_usual_network(source, transformer_spec, {"decoder_heads", "decoder_d_ff"});
-  plain_settings(source, transformer_spec);
-  const auto need = [&](bool supported, const std::string& difference) {
-    source.need(supported, transformer_spec, difference);
-  };
-  const bool pre_norm = has_step(c.preprocess, ProcessStep::norm),
-             post_norm = has_step(c.postprocess, ProcessStep::norm);
-  need(pre_norm != post_norm && has_step(c.postprocess, ProcessStep::add),
-       "its norms are neither before all sub-layers nor after");
-  need(c.postprocess_top.empty() || c.postprocess_top == std::vector{ProcessStep::norm},
-       "the top of its stacks adds their input");
-  need_added_positions(source, transformer_spec);
-  need(c.norm == Norm::layer, fmt::format("its norm is '{}'", name_of_enum(c.norm)));
-  need(!c.feed_forward_gate && c.feed_forward_bias, "its feed-forward layers have a gate or no biases");
-  need(std::ranges::count(ct2_activations, c.activation, [](const auto& known) { return known.second; }) > 0,
-       fmt::format("its activation is '{}'", name_of_enum(c.activation)));
-  need_even_heads(source, transformer_spec);
-  need(source.tokenizers.source->kind() == TokenizerKind::sentencepiece &&
-           source.tokenizers.target->kind() == TokenizerKind::sentencepiece,
-       "its tokenizer is not SentencePiece");
-  for (const Tokenizer* tokenizer : {source.tokenizers.source.get(), source.tokenizers.target.get()})
-    need(
-        tokenizer->token_text(tokenizer->eos()) == "</s>" && tokenizer->token_text(tokenizer->unk()) == "<unk>",
-        "its end token is not </s>, or its unknown token not <unk>");
-}
-
-/// The table of positions to write. Positions that are not learned get `ct2_positions` rows.
-Matrix ct2_table(const Transformer& model) {
-  const ModelConfig& c = model.config();
-  if (c.positions == Positions::learned) {
-    std::vector<float> values = values_of(model, "embed_positions.weight");
-    return {std::ssize(values) / c.d_model, c.d_model, std::move(values), false};
-  }
-  Matrix table{ct2_positions, c.d_model,
-               std::vector<float>(static_cast<size_t>(ct2_positions) * static_cast<size_t>(c.d_model)), false};
-  for (int64_t p = 0; p < table.rows && c.positions != Positions::none; ++p)
-    for (int64_t i = 0; i < table.cols; ++i)
-      table.at(p, i) = static_cast<float>(sinusoidal_position(p, i, c.d_model, c.positions));
-  return table;
-}
-
-/// The config of the model in CTranslate2.
-ModelConfig ct2_config(const ModelConfig& own, const Matrix& table) {
-  ModelConfig c = own;
-  c.positions = formula_of(table).value_or(Positions::learned);
-  if (c.positions == Positions::learned) {
-    c.max_positions = static_cast<int>(table.rows);
-    c.beyond_positions = BeyondPositions::error;
-  }
-  const bool norm = has_step(own.postprocess_embedding, ProcessStep::norm);
-  const Architecture defaults;
-  c.postprocess_embedding =
-      norm ? std::vector{ProcessStep::norm, ProcessStep::dropout} : defaults.postprocess_embedding;
-  c.preprocess =
-      has_step(own.preprocess, ProcessStep::norm) ? std::vector{ProcessStep::norm} : defaults.preprocess;
-  c.postprocess =
-      c.preprocess.empty() ? defaults.postprocess : std::vector{ProcessStep::dropout, ProcessStep::add};
-  c.dropout = defaults.dropout, c.attention_dropout = c.activation_dropout = 0;
-  c.bos = -1;
-  c.settings = write_options(TranslationSettings());
-  c.generation = ct2_generation();
-  return c;
-}
-
-/// `alignment_layer`: the decoder layer whose attention aligns words, with all of its heads as in Sixfold.
-std::vector<Ctranslate2Variable> ct2_settings(const ModelConfig& c, int alignment_layer) {
-  const auto activation =
-      std::ranges::find(ct2_activations, c.activation, [](const auto& known) { return known.second; });
-  std::vector<Ctranslate2Variable> variables;
-  const auto add = [&](const std::string& name, int value, int bytes = 1) {
-    variables.push_back({.name = name, .integer = value, .bytes = bytes});
-  };
-  for (const std::string stack : {"encoder/", "decoder/"}) {
-    add(stack + "num_heads", stack == "decoder/" ? c.of_decoder().heads : c.heads, 2);
-    add(stack + "pre_norm", !c.preprocess.empty());
-    add(stack + "activation", activation->first);
-    add(stack + "scale_embeddings", c.embedding_scale);
-  }
-  add("encoder/embeddings_merge", 0);
-  add("decoder/start_from_zero_embedding", c.decoder_start_token == Architecture::zero_start);
-  add("decoder/alignment_layer", alignment_layer, 2);
-  add("decoder/alignment_heads", c.of_decoder().heads, 2);
-  return variables;
-}
-
-std::map<std::string, std::string> ct2_aliases(const ModelConfig& c) {
-  std::map<std::string, std::string> aliases{{encoder_positions, decoder_positions}};
-  if (c.shares_embedding()) aliases[source_embedding] = target_embedding;
-  if (c.shares_output()) aliases[projection] = target_embedding;
-  return aliases;
-}
-
-void write_ct2_files(const ExportSource& source, const fs::path& folder, const Exported& exported) {
-  const ModelConfig& c = exported.config;
-  const auto token = [&](int id) {
-    return id < 0 ? std::string("<s>") : exported.target_pieces[static_cast<size_t>(id)];
-  };
-  write_json(folder / "config.json", {{"add_source_bos", false},
-                                      {"add_source_eos", true},
-                                      {"bos_token", "<s>"},
-                                      {"decoder_start_token", token(c.decoder_start_token)},
-                                      {"eos_token", token(c.eos)},
-                                      {"layer_norm_epsilon", shortest_decimal(c.norm_epsilon)},
-                                      {"multi_query_attention", false},
-                                      {"unk_token", token(c.unk)}});
-  const bool shared = exported.source_pieces == exported.target_pieces;
-  write_json(folder / (shared ? "shared_vocabulary.json" : "target_vocabulary.json"), exported.target_pieces);
-  if (!shared) write_json(folder / "source_vocabulary.json", exported.source_pieces);
-  write_file_atomically(folder / "source.spm",
-                        plain_model(source.tokenizers.source->serialized(), TextSide::source));
-  write_file_atomically(folder / "target.spm",
-                        plain_model(source.tokenizers.target->serialized(), TextSide::target));
-}
-
-Exported write_ctranslate2_folder(const ExportSource& source, const std::string& output) {
-  check_for_ctranslate2(source);
-  const auto table = std::make_shared<const Matrix>(ct2_table(source.model));
-  Exported exported;
-  exported.config = ct2_config(source.model.config(), *table);
-  exported.source_pieces = pieces_of(*source.tokenizers.source);
-  exported.target_pieces = pieces_of(*source.tokenizers.target);
-  const Transformer& model = source.model;
-  exported.values = [&model, table](const Parameter& weight) {
-    return weight.name == "embed_positions.weight" ? table->values : values_of(model, weight.name);
-  };
-  const bool learned = exported.config.positions == Positions::learned;
-  NameRules rules = ctranslate2_rules(learned);
-  if (!learned)
-    for (NameRule& rule : rules)
-      if (rule.theirs == decoder_positions) rule.computed = [table] { return *table; };
-  std::vector<Ctranslate2Variable> variables = ct2_settings(exported.config, model.config().alignment_layer());
-  for (const TheirTensor& tensor : their_tensors(rules, exported.config, exported.values))
-    variables.push_back({tensor.name, tensor.shape, [value = tensor.value] { return value().values; }});
-  const fs::path folder(output);
-  write_ctranslate2(folder / "model.bin", std::string(transformer_spec), transformer_revision,
-                    std::move(variables), ct2_aliases(exported.config));
-  write_ct2_files(source, folder, exported);
-  return exported;
 }
 
 /// Whether a folder has the files of a CTranslate2 model.
@@ -525,7 +307,7 @@ const Program ctranslate2 = {
 
 Family ctranslate2_family() {
   return {.program = &ctranslate2,
-          .name = transformer_spec,
+          .name = ct2::transformer_spec,
           .class_name = "Translator",
           .title = "Transformer",
           .recognizes =
@@ -536,7 +318,7 @@ Family ctranslate2_family() {
           .read = read_ctranslate2,
           .exports = "translation models",
           .takes = [](const ModelConfig& c) { return c.task == TranslationSettings::task; },
-          .write = write_ctranslate2_folder};
+          .write = ct2::write_folder};
 }
 
 }  // namespace sixfold
