@@ -8,6 +8,7 @@
 #include "tasks/classification/classifier.h"
 #include "tasks/embedding/embedder.h"
 #include "tasks/image_captioning/captioner.h"
+#include "tasks/language_model/conversation.h"
 #include "tasks/language_model/generator.h"
 #include "tasks/masked_language_model/mask_filler.h"
 #include "tasks/question_answering/question_answerer.h"
@@ -189,7 +190,7 @@ py::object text_of_samples(GeneratedTexts& texts, size_t sample, const GenerateO
                 error_of(texts.error));
 }
 
-/// `prompts`: texts, or conversations, which are lists of pairs of role and content.
+/// `prompts`: texts, or conversations, which are lists of messages (`read_messages`).
 py::list generate(Opened<Generator>& opened, const py::sequence& prompts, size_t first,
                   const py::object& on_text, const py::dict& keywords) {
   const auto generator = opened.get();
@@ -201,10 +202,8 @@ py::list generate(Opened<Generator>& opened, const py::sequence& prompts, size_t
       all.push_back({utf8_of(prompt)});
       continue;
     }
-    std::vector<ChatMessage> messages;
-    for (const py::handle message : prompt)
-      messages.push_back({utf8_of(message["role"]), utf8_of(message["content"])});
-    all.push_back(generator->chat_prompt(messages));
+    const py::object messages = py::module_::import("json").attr("dumps")(prompt);
+    all.push_back(generator->chat_prompt(read_messages(messages.cast<std::string>())));
     options.chat = true;
   }
   const auto work = [&](Call& call) {

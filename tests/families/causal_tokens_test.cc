@@ -251,7 +251,6 @@ TEST_F(CausalSettings, ThatAreNotSupportedAreRefused) {
   refuse_setting("min_p", 1, "min_p is 1; it must be from 0 to below 1");
   refuse_setting("repetition_penalty", 0, "repetition_penalty is 0; it must be above 0");
   refuse_setting("max_new_tokens", 0, "max_new_tokens");
-  refuse_setting("no_repeat_ngram_size", 1, "no_repeat_ngram_size is 1; it must be at least 2, or 0");
   refuse_setting("bos_token_id", {1, 2}, "bos_token_id has 2 ids");
 }
 

@@ -25,6 +25,10 @@ def test_generator(models):
         generator.generate("ab", max_tokens=8, on_text=lambda *_: 1 / 0)
     with pytest.raises(sixfold.Error):
         generator.chat([{"role": "user", "content": "hello"}])  # it has no chat format
+    with pytest.raises(sixfold.Error, match='message 1: "name" is not supported'):
+        generator.chat([{"role": "user", "content": "hello", "name": "me"}])
+    with pytest.raises(sixfold.Error, match='message 1 has no "content"'):
+        generator.chat([{"role": "user"}])
 
 
 def test_generator_scores_a_file(models, tmp_path):

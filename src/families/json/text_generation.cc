@@ -123,8 +123,6 @@ TextGeneration read_text_generation_config(const fs::path& folder, const Generat
     rules.max_new_tokens = keys.positive("max_new_tokens", 1);
   else if (keys.has("max_length"))
     settings.max_length = keys.positive("max_length", 1);
-  require(rules.no_repeat_ngram != 1, "{}: no_repeat_ngram_size is 1; it must be at least 2, or 0",
-          keys.path());
   const int beams = keys.positive("num_beams", 1);
   require(!samples || beams == 1, "{}: do_sample is true and num_beams is {}; only one of them is supported",
           keys.path(), beams);
@@ -133,7 +131,8 @@ TextGeneration read_text_generation_config(const fs::path& folder, const Generat
 }
 
 TextGeneration exported_text_generation(const ModelConfig& c) {
-  const auto own = settings_of<LanguageModelSettings>(c);
+  auto own = settings_of<LanguageModelSettings>(c);
+  own.draw = stored_draw(c);
   TextGeneration result{.generation = {.normalization = ScoreNormalization::length,
                                        .length_penalty = 1,
                                        .stopping_criterion = StoppingCriterion::best_is_no_better_now,
@@ -161,7 +160,6 @@ TextGeneration exported_text_generation(const ModelConfig& c) {
         c.generation.normalization == ScoreNormalization::none ? 0 : c.generation.length_penalty;
     rules.stopping_criterion = c.generation.stopping_criterion;
     rules.renormalize_logits = c.generation.renormalize_logits;
-    rules.repetition_penalty = c.generation.repetition_penalty;
     settings.draw.temperature = 0;
   }
   if (settings.draw.temperature == 0) settings.draw = {.temperature = 0};

@@ -18,10 +18,13 @@ void require_few_tokens(const ServiceOptions& limits, const Completion& completi
   const GenerateOptions& options = completion.options;
   const int64_t limit = std::max<int64_t>(limits.max_tokens_of_request, limits.max_new_tokens);
   const int64_t texts = std::ssize(completion.prompts) * options.samples;
-  int64_t tokens = texts * options.max_tokens.value_or(usual_max_tokens);
-  for (const Prompt& prompt : completion.prompts)
+  int64_t tokens = 0;
+  for (const Prompt& prompt : completion.prompts) {
+    const size_t known = prompt.ids ? prompt.ids->size() : 0;  // of a text, the tokens are not known yet
+    tokens += int64_t{options.samples} * completion.model->predictor().max_tokens(known, options);
     if (options.prompt_tokens)
       tokens += options.samples * (prompt.ids ? std::ssize(*prompt.ids) : std::ssize(prompt.text));
+  }
   if (tokens * (1 + options.likeliest.value_or(0)) > limit)
     throw HttpError(
         400, fmt::format("\"{}\", \"n\", \"max_tokens\" and \"{}\" ask for {} texts with {} "
@@ -47,7 +50,7 @@ std::vector<Prompt> prompts_of(const Fields& fields, const ServiceOptions& limit
 void read_completion_options(Service& service, const Fields& fields, Completion& completion) {
   GenerateOptions& options = completion.options;
   const ServiceOptions& limits = service.options();
-  options.max_tokens = std::min(16, limits.max_new_tokens);  // OpenAI's default
+  options.default_limit = std::min(16, limits.max_new_tokens);  // OpenAI's default
   const bool shows_prompt =
       completion.echo && fields.has("logprobs");  // an answer may consist of the prompt alone
   fields.read(OptionVisitor::AnyOptions(options),
@@ -140,7 +143,7 @@ void admit(Service& service, const HttpRequest& request, size_t bytes, Completio
   completion.options.cancel = request.cancel;
   completion.reservation = service.reserve_text_bytes(bytes);
   for (size_t i = 0; i < completion.prompts.size(); ++i)
-    if (const auto refusal = completion.model->predictor().refusal(completion.prompts[i]))
+    if (const auto refusal = completion.model->predictor().refusal(completion.prompts[i], completion.options))
       throw HttpError(400, fmt::format("Prompt {}: {}.", i + 1, *refusal));
 }
 

@@ -30,20 +30,15 @@ std::pair<Prompt, size_t> prompt_of(const Fields& fields, const Generator& gener
   }
 }
 
-/// Sets the maximum number of new tokens: that of the request, or else that stored with the model.
+/// Sets the maximum number of new tokens.
 void read_max_tokens(const Fields& fields, const ServiceOptions& limits, Completion& completion) {
   const auto old_name = fields.integer("max_tokens", 1, limits.max_new_tokens),
              given = fields.integer("max_completion_tokens", 1, limits.max_new_tokens);
   if (old_name && given)
     throw HttpError(400, "\"max_tokens\" and \"max_completion_tokens\" are the same; send one.");
-  const size_t tokens = completion.prompts[0].ids->size();
-  const int64_t stored =
-      std::min<int64_t>(completion.model->predictor().max_tokens_after(tokens), limits.max_new_tokens);
-  completion.options.max_tokens = static_cast<int>(given ? *given : old_name.value_or(stored));
-  if (completion.options.max_tokens == 0)
-    throw HttpError(
-        400,
-        fmt::format("The messages have {} tokens, which leaves none for an answer; shorten them.", tokens));
+  completion.options.default_limit = limits.max_new_tokens;
+  for (const auto& tokens : {old_name, given})
+    if (tokens) completion.options.max_tokens = static_cast<int>(*tokens);
 }
 
 void read_log_probs(const Fields& fields, GenerateOptions& options) {

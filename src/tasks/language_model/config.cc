@@ -74,7 +74,7 @@ std::vector<std::string> advice_for(const LanguageModelOptions& o) {
   const LanguageModelOptions defaults;
   std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o);
   constexpr std::string_view without_effect_keys[] = {"beam_size", "length_factor", "length_offset",
-                                                      "at_longest"};
+                                                      "at_longest", "forced_first_token"};
   for (std::string& warning :
        advice_on_generation(model_groups(o), model_groups(defaults), o.start, without_effect_keys,
                             "a language model is told with each prompt how to search, and how much to write"))

@@ -153,12 +153,12 @@ Prompt Generator::chat_prompt(std::span<const ChatMessage> messages) const {
   return {.text = std::move(chat.text), .ids = std::move(ids)};
 }
 
-int Generator::max_tokens_after(size_t prompt_tokens) const {
-  return default_max_tokens(model().config(), prompt_tokens);
+int Generator::max_tokens(size_t prompt_tokens, const GenerateOptions& options) const {
+  return max_tokens_after(model().config(), prompt_tokens, options);
 }
 
-std::optional<std::string> Generator::refusal(const Prompt& prompt) const {
-  return encode_prompt(model(), prompt).refusal;
+std::optional<std::string> Generator::refusal(const Prompt& prompt, const GenerateOptions& options) const {
+  return encode_prompt(model(), prompt, options).refusal;
 }
 
 std::string Generator::text_of(std::span<const int32_t> ids) const { return model().target().decode_text(ids); }

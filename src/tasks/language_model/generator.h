@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,12 +27,14 @@ struct GenerateOptions {
   /// Maximum number of tokens after the prompt. 0 is only valid with `prompt_tokens`. If neither this nor the
   /// model sets a maximum, it is `usual_max_tokens`.
   std::optional<int> max_tokens = {};
+  int default_limit = std::numeric_limits<int>::max();  ///< of that maximum, if `max_tokens` does not set it
   std::optional<int> min_tokens = {};  ///< no end token is chosen before this many tokens after the prompt
   DrawChoice draw = {};                ///< options for sampling each token
   std::optional<int> no_repeat_ngram =
       {};  ///< never complete an n-gram of this size that occurred before; 0: off
   /// Beam size of a search for the likeliest text, with the generation settings of the model; 0: sample. A
-  /// number that is stored with the model is used only if no option requires sampling.
+  /// number that is stored with the model is used only if no option requires sampling: one of `draw` but the
+  /// repetition penalty, `stop`, `likeliest`, or more `samples`.
   std::optional<int> beam_size = {};
   int samples = 1;  ///< number of texts for each prompt
   /// Maximum number of next tokens that are guessed from repetitions in the text and verified in one step
@@ -42,7 +45,7 @@ struct GenerateOptions {
   uint64_t seed = 1;
   size_t first_prompt = 0;  ///< number of the first prompt; random numbers depend on it as well
   /// If set, each token of a text is returned with its log-probability and this many of the likeliest
-  /// alternatives. Not available with beam search. The texts are the same.
+  /// alternatives. Not available with beam search. Texts that are drawn are the same.
   std::optional<int> likeliest = {};
   bool prompt_tokens = false;     ///< with `likeliest`: also return the tokens of the prompt
   std::vector<std::string> stop;  ///< a text ends before the first of these strings
@@ -166,9 +169,9 @@ class SIXFOLD_API Generator final : public Predictor {
   Prompt chat_prompt(std::span<const ChatMessage> messages) const;
 
   /// Returns why the model can't continue a prompt: it is not text, or has too many tokens. Empty if it can.
-  std::optional<std::string> refusal(const Prompt& prompt) const;
-  /// The maximum number of tokens after a prompt of this length, if the options do not set it.
-  int max_tokens_after(size_t prompt_tokens) const;
+  std::optional<std::string> refusal(const Prompt& prompt, const GenerateOptions& options = {}) const;
+  /// The maximum number of tokens after a prompt of this length.
+  int max_tokens(size_t prompt_tokens, const GenerateOptions& options) const;
   /// The text of tokens. Throws an input error if one is not in the vocabulary.
   std::string text_of(std::span<const int32_t> ids) const;
 

@@ -12,10 +12,17 @@
 namespace sixfold {
 namespace {
 
+/// The options of drawing that are set and that beam search does not use.
+std::vector<std::string> drawing_options(const GenerateOptions& options) {
+  DrawChoice draw = options.draw;
+  draw.repetition_penalty.reset();
+  return differing_keys(write_options(draw), write_options(DrawChoice()));
+}
+
 /// Throws an input error that names a sampling option that is set, since beam search does not use it. A seed
 /// may accompany the model's own beam size, with which each call has the same texts anyway.
 void require_no_sampling_options(const GenerateOptions& options) {
-  std::vector<std::string> set = differing_keys(write_options(options.draw), write_options(DrawChoice()));
+  std::vector<std::string> set = drawing_options(options);
   if (options.beam_size && options.seed != GenerateOptions().seed) set.emplace_back("seed");
   require(set.empty(), "beam search draws no tokens, so that {} has no effect; leave it out, or the beam size",
           set.empty() ? "" : set[0]);
@@ -24,7 +31,7 @@ void require_no_sampling_options(const GenerateOptions& options) {
 /// Whether an option is set that beam search does not support.
 bool needs_sampling(const GenerateOptions& options, int beam_size) {
   return options.likeliest || !options.stop.empty() || options.samples > beam_size ||
-         !differing_keys(write_options(options.draw), write_options(DrawChoice())).empty();
+         !drawing_options(options).empty();
 }
 
 GenerationPlan plan_of(const ModelRuntime& model, const GenerateOptions& options) {
@@ -35,7 +42,7 @@ GenerationPlan plan_of(const ModelRuntime& model, const GenerateOptions& options
   GenerationPlan plan{.beam_size = options.beam_size.value_or(beam_size),
                       .min_tokens = options.min_tokens.value_or(config.generation.min_new_tokens),
                       .no_repeat_ngram = options.no_repeat_ngram.value_or(config.generation.no_repeat_ngram),
-                      .draw = options.draw.over(stored.draw),
+                      .draw = options.draw.over(stored_draw(config)),
                       .more_ends = {}};
   const auto add_end = [&](int32_t id) {
     if (id != config.eos && std::ranges::count(plan.more_ends, id) == 0) plan.more_ends.push_back(id);
@@ -51,7 +58,7 @@ GenerationPlan plan_of(const ModelRuntime& model, const GenerateOptions& options
 
 }  // namespace
 
-EncodedPrompt encode_prompt(const ModelRuntime& model, const Prompt& prompt) {
+EncodedPrompt encode_prompt(const ModelRuntime& model, const Prompt& prompt, const GenerateOptions& options) {
   if (prompt.fault) return {.refusal = prompt.fault};
   EncodedPrompt encoded;
   if (prompt.ids) {
@@ -71,6 +78,11 @@ EncodedPrompt encode_prompt(const ModelRuntime& model, const Prompt& prompt) {
     encoded.refusal =
         fmt::format("the prompt has {} tokens, but the model reads at most {} at once; shorten it",
                     encoded.ids.size(), max_prompt_tokens);
+  else if (!options.prompt_tokens && max_tokens_after(config, encoded.ids.size(), options) == 0)
+    encoded.refusal = fmt::format(
+        "the prompt has {} tokens, but by language_model.max_length of the model's config.json a prompt and "
+        "the text after it have at most {}; shorten it, or set the number of tokens",
+        encoded.ids.size(), settings_of<LanguageModelSettings>(config).max_length);
   return encoded;
 }
 
@@ -87,13 +99,15 @@ const ChatFormat& chat_format_of(const ModelRuntime& model) {
   return *format;
 }
 
-int default_max_tokens(const ModelConfig& config, size_t prompt_tokens) {
-  if (config.generation.max_new_tokens > 0) return config.generation.max_new_tokens;
+int max_tokens_after(const ModelConfig& config, size_t prompt_tokens, const GenerateOptions& options) {
+  if (options.max_tokens) return *options.max_tokens;
+  const int limit = options.default_limit;
+  if (config.generation.max_new_tokens > 0) return std::min(config.generation.max_new_tokens, limit);
   const int max_length = settings_of<LanguageModelSettings>(config).max_length;
-  if (max_length == 0) return usual_max_tokens;
+  if (max_length == 0) return std::min(usual_max_tokens, limit);
   const int64_t input_tokens =
       static_cast<int64_t>(prompt_tokens) + (config.generation.start_before_text ? 1 : 0);
-  return static_cast<int>(std::max<int64_t>(max_length - input_tokens, 0));
+  return static_cast<int>(std::clamp<int64_t>(max_length - input_tokens, 0, limit));
 }
 
 GenerationJob::GenerationJob(ModelRuntime& model, std::span<const Prompt> prompts,
@@ -107,8 +121,6 @@ GenerationJob::GenerationJob(ModelRuntime& model, std::span<const Prompt> prompt
       stops_(options.stop),
       requests_per_prompt_(plan_.beam_size == 0 ? static_cast<size_t>(std::max(options.samples, 1)) : 1),
       results_(prompts.size()) {
-  require(plan_.no_repeat_ngram == 0 || plan_.no_repeat_ngram >= 2,
-          "no_repeat_ngram is {}; it must be at least 2, or 0 for no restriction", plan_.no_repeat_ngram);
   const int limit = max_tokens(0);
   require(options.min_tokens.value_or(0) <= limit, "min_tokens is {}; it must be at most max_tokens, {}",
           options.min_tokens.value_or(0), limit);
@@ -125,7 +137,7 @@ GenerationJob::GenerationJob(ModelRuntime& model, std::span<const Prompt> prompt
 }
 
 int GenerationJob::max_tokens(size_t prompt_tokens) const {
-  return options_.max_tokens.value_or(default_max_tokens(model_.config(), prompt_tokens));
+  return max_tokens_after(model_.config(), prompt_tokens, options_);
 }
 
 int GenerationJob::draft_tokens() const {
@@ -145,12 +157,18 @@ std::shared_ptr<BeamPlan> GenerationJob::beam_plan() const {
           "beam search does not support stop strings; leave out the beam size, or the stop strings");
   require_no_sampling_options(options_);
   require(options_.draft_tokens.value_or(0) == 0,
-          "draft_tokens is {}, but beam search does not support guesses; leave it out, or the beam size",
+          "draft_tokens is {}, but beam search does not support guesses; leave it out, or set beam_size to 0",
           options_.draft_tokens.value_or(0));
   require(options_.samples <= plan_.beam_size, "samples is {}, but a beam of {} finds at most {} texts",
           options_.samples, plan_.beam_size, plan_.beam_size);
   GenerationConfig rules = this->rules();
+  require(
+      !rules.renormalize_logits || options_.draw.repetition_penalty.value_or(1) == 1,
+      "repetition_penalty is {}, but the model searches with renormalize_logits, which does not go with it; "
+      "leave it out, or set beam_size to 0",
+      options_.draw.repetition_penalty.value_or(1));
   rules.beam_size = plan_.beam_size;
+  rules.repetition_penalty = plan_.draw.repetition_penalty;
   rules.at_longest = AtLongest::cut;
   return std::make_shared<BeamPlan>(model_.config(), rules, options_.samples, plan_.more_ends);
 }
@@ -197,21 +215,13 @@ std::vector<GeneratedTexts> GenerationJob::run() {
 void GenerationJob::queue_prompt(size_t index) {
   GeneratedTexts& result = results_[index];
   result.index = index;
-  EncodedPrompt encoded = encode_prompt(model_, prompts_[index]);
+  EncodedPrompt encoded = encode_prompt(model_, prompts_[index], options_);
   result.error = std::move(encoded.refusal);
   if (result.error) return;
   const auto ids = std::make_shared<const std::vector<int32_t>>(std::move(encoded.ids));
   const std::vector<int32_t>& prompt = *ids;
   const ModelConfig& config = model_.config();
   const int max_new_tokens = max_tokens(prompt.size());
-  if (max_new_tokens == 0 && !options_.prompt_tokens) {
-    result.error = fmt::format(
-        "the prompt has {} tokens, but by language_model.max_length of the model's config.json a prompt and "
-        "the "
-        "text after it have at most {}; shorten it, or set the number of tokens",
-        prompt.size(), settings_of<LanguageModelSettings>(config).max_length);
-    return;
-  }
   result.prompt_tokens = prompt.size();
   result.unknown_tokens = static_cast<size_t>(model_.target().count_unknown(prompt));
   result.texts.resize(static_cast<size_t>(options_.samples));
@@ -262,9 +272,15 @@ void GenerationJob::show(RequestState& request, const std::string& piece, bool a
   receive_({.prompt = request.prompt, .sample = request.sample, .text = piece, .chosen = chosen});
 }
 
+/// The text is that of the pieces that a stream shows.
 GeneratedText GenerationJob::text_of(const RequestState& request, const Hypothesis& hypothesis) const {
   TextStream whole(model_.target(), stops_, request.ids->size());
-  GeneratedText result{.text = whole.finish(with_prompt(request, hypothesis.ids)),
+  const std::vector<int32_t> ids = with_prompt(request, hypothesis.ids);
+  std::string text;
+  for (size_t length = request.ids->size() + 1; length <= ids.size() && !whole.stopped(); ++length)
+    text += whole.push(std::span(ids).first(length));
+  text += whole.finish(ids);
+  GeneratedText result{.text = std::move(text),
                        .log_probability = hypothesis.log_probability,
                        .tokens = hypothesis.ids.size(),
                        .reason = hypothesis.reason,
@@ -278,13 +294,18 @@ GeneratedText GenerationJob::text_of(const RequestState& request, const Hypothes
 void GenerationJob::complete(size_t index, const DecodeWorkspace&, std::vector<Hypothesis> best_first) {
   RequestState& request = requests_[index];
   if (request.stream) {
-    const std::string rest = request.stream->finish(with_prompt(request, best_first[0].ids));
+    const std::vector<int32_t> ids = with_prompt(request, best_first[0].ids);
+    settled(index, ids);
+    const std::string rest = request.stream->finish(ids);
     show(request, rest, !request.stream->stopped());
   }
   std::vector<GeneratedText>& texts = results_[request.prompt].texts;
   if (beam_) texts.resize(best_first.size());
-  for (size_t i = 0; i < best_first.size(); ++i)
-    texts[beam_ ? i : request.sample] = text_of(request, best_first[i]);
+  for (size_t i = 0; i < best_first.size(); ++i) {
+    GeneratedText& text = texts[beam_ ? i : request.sample] = text_of(request, best_first[i]);
+    if (receive_ && i > 0 && !text.text.empty())  // the other texts of a beam come whole
+      receive_({.prompt = request.prompt, .sample = i, .text = text.text, .chosen = {}});
+  }
 }
 
 }  // namespace sixfold

@@ -18,14 +18,14 @@ struct EncodedPrompt {
   std::optional<std::string> refusal = {};
 };
 
-EncodedPrompt encode_prompt(const ModelRuntime& model, const Prompt& prompt);
+EncodedPrompt encode_prompt(const ModelRuntime& model, const Prompt& prompt, const GenerateOptions& options);
 
 /// How a model reads conversations. Throws an input error if that is not known, or if its tokenizer lacks the
 /// control tokens.
 const ChatFormat& chat_format_of(const ModelRuntime& model);
 
-/// The maximum number of tokens after a prompt of this length, if the options of a call do not set it.
-int default_max_tokens(const ModelConfig& config, size_t prompt_tokens);
+/// The maximum number of tokens after a prompt of this length.
+int max_tokens_after(const ModelConfig& config, size_t prompt_tokens, const GenerateOptions& options);
 
 /// The settings of a call: those of its options, or else those stored with the model.
 struct GenerationPlan {

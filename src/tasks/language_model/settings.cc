@@ -5,6 +5,12 @@
 
 namespace sixfold {
 
+DrawOptions stored_draw(const ModelConfig& config) {
+  DrawOptions draw = settings_of<LanguageModelSettings>(config).draw;
+  if (draw.repetition_penalty == 1) draw.repetition_penalty = config.generation.repetition_penalty;
+  return draw;
+}
+
 void validate(const LanguageModelSettings& settings) {
   std::vector<std::string> names;
   for (const ChatFormat& format : chat_formats()) names.emplace_back(format.name);

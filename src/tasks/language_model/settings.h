@@ -47,6 +47,10 @@ inline void visit(OptionVisitor& v, LanguageModelSettings& o) {
   v.group("chat", o.chat, "how conversations are read");
 }
 
+/// How tokens are drawn if a call does not say. The repetition penalty, which holds for beam search too, is
+/// that of the settings or, where that is 1, of `GenerationConfig`, in which a training has it.
+DrawOptions stored_draw(const ModelConfig& config);
+
 /// Throws an input error if the chat format is not known.
 void validate(const LanguageModelSettings& settings);
 

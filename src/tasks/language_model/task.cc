@@ -87,7 +87,7 @@ class LanguageModelTask : public Task {
 /// Describes how texts are generated if a call sets no options.
 std::string describe_generation(const ModelConfig& model, const LanguageModelSettings& settings) {
   const GenerationConfig& rules = model.generation;
-  const DrawOptions& draw = settings.draw;
+  const DrawOptions draw = stored_draw(model);
   std::vector<std::string> parts;
   const auto add = [&](bool set, std::string part) {
     if (set) parts.push_back(std::move(part));

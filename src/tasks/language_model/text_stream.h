@@ -32,12 +32,14 @@ class StopStrings {
 class TextStream {
  public:
   /// `tokenizer` and `stops` must outlive the stream. `prompt`: the number of tokens before the text. They are
-  /// not shown, but the text of a token may depend on the tokens before it.
+  /// not shown, but the text of a token may depend on the tokens before it. A character that begins in the
+  /// prompt is part of the text.
   TextStream(const Tokenizer& tokenizer, const StopStrings& stops, size_t prompt = 0)
       : tokenizer_(tokenizer),
         stops_(stops),
         matched_(stops.stops_.size()),
         context_(prompt > max_context_tokens ? prompt - max_context_tokens : 0),
+        prompt_(prompt),
         decoded_(prompt) {}
   /// Returns the text that can be shown now. `ids`: all tokens so far, including the prompt: one more than at
   /// the last call, since how many tokens have not completed a character says whether it is broken.
@@ -48,6 +50,7 @@ class TextStream {
   bool stopped() const { return stopped_; }
 
  private:
+  size_t bytes_of_prompt(std::span<const int32_t> ids, std::string_view text) const;
   std::string decode_new(std::span<const int32_t> ids, bool all);
   void search(std::string_view text);
   std::string take(bool all);
@@ -57,9 +60,9 @@ class TextStream {
 
   const Tokenizer& tokenizer_;
   const StopStrings& stops_;
-  std::vector<size_t> matched_;       // for each stop string, the number of its bytes that end the text
-  size_t context_ = 0, decoded_ = 0;  // tokens [context, decoded) are decoded again with the new ones
-  std::string held_;                  // decoded, and not shown yet
+  std::vector<size_t> matched_;  // for each stop string, the number of its bytes that end the text
+  size_t context_ = 0, prompt_ = 0, decoded_ = 0;  // tokens [context, decoded) are decoded again
+  std::string held_;                               // decoded, and not shown yet
   bool stopped_ = false;
 };
 

@@ -168,7 +168,7 @@ TEST_F(ServiceTest, TakesPromptsAsTokens) {
   refused({1, 1.5}, "numbers of tokens");
   refused({{1}, 2}, "list");
   refused({1, "a"}, "numbers of tokens");
-  refused({true}, "numbers of tokens");
+  refused({true}, "must be a text or a list of texts");
 }
 
 TEST_F(ServiceTest, RefusesCompletionsThatItCantMake) {

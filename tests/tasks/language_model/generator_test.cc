@@ -1,8 +1,10 @@
 #include <cmath>
+#include <map>
 #include <mutex>
 
 #include "base/file.h"
 #include "error_message.h"
+#include "model_folder/config_file.h"
 #include "tasks/language_model/generator_fixture.h"
 #include "text/characters.h"
 #include "text/utf8.h"
@@ -241,6 +243,65 @@ TEST_F(GeneratorTest, RepeatsNoNgramOfThePrompt) {
   EXPECT_EQ(texts({prompt}, {.max_tokens = 40, .no_repeat_ngram = 2, .beam_size = 1})[0], greedy);
 }
 
+/// A penalty that a training has set counts in every search, as one of a call does.
+TEST_F(GeneratorTest, ObeysAStoredRepetitionPenalty) {
+  const std::vector<GenerateOptions> searches{
+      {.max_tokens = 20, .draw = {.temperature = 0}}, {.max_tokens = 20, .beam_size = 1}, {.max_tokens = 20}};
+  std::vector<std::vector<std::string>> plain, asked;
+  for (GenerateOptions options : searches) {
+    plain.push_back(texts(prompts_, options));
+    options.draw.repetition_penalty = 5;
+    asked.push_back(texts(prompts_, options));
+  }
+  ModelConfig config = load_model_config(model_);
+  config.generation.repetition_penalty = 5;
+  save_config(model_ + "/config.json", config);
+  for (size_t i = 0; i < searches.size(); ++i) {
+    EXPECT_NE(asked[i], plain[i]) << i;
+    EXPECT_EQ(texts(prompts_, searches[i]), asked[i]) << i;
+  }
+  config.generation.repetition_penalty = 1;
+  config.generation.renormalize_logits = true;
+  save_config(model_ + "/config.json", config);
+  const GenerateOptions both{.draw = {.repetition_penalty = 2}, .beam_size = 2};
+  EXPECT_NE(error_message([&] { texts({"a"}, both); }).find("renormalize_logits, which does not go with it"),
+            std::string::npos);
+}
+
+/// Each text of a beam comes to the receiver.
+TEST_F(GeneratorTest, ShowsAllTextsOfABeam) {
+  std::map<std::pair<size_t, size_t>, std::string> shown;
+  std::mutex mutex;
+  const auto receive = [&](const TextPiece& piece) {
+    const std::lock_guard lock(mutex);
+    shown[{piece.prompt, piece.sample}] += piece.text;
+  };
+  const auto results = Generator(model_, {.threads = 2})
+                           .generate(prompts_, {.max_tokens = 9, .beam_size = 4, .samples = 3}, receive);
+  for (size_t p = 0; p < prompts_.size(); ++p)
+    for (size_t s = 0; s < results[p].texts.size(); ++s) {
+      EXPECT_EQ((shown[{p, s}]), results[p].texts[s].text);
+    }
+}
+
+/// A default of a caller does not exceed what the model stores.
+TEST_F(GeneratorTest, LimitsTheDefaultOfTheModel) {
+  const Generator generator(model_, {.threads = 1});
+  EXPECT_EQ(generator.max_tokens(0, {}), 256);
+  EXPECT_EQ(generator.max_tokens(0, {.default_limit = 16}), 16);
+  EXPECT_EQ(generator.max_tokens(0, {.max_tokens = 20, .default_limit = 16}), 20);
+  ModelConfig config = load_model_config(model_);
+  config.generation.max_new_tokens = 5;
+  save_config(model_ + "/config.json", config);
+  EXPECT_EQ(Generator(model_, {.threads = 1}).max_tokens(0, {.default_limit = 16}), 5);
+  config.generation.max_new_tokens = 0;
+  auto settings = settings_of<LanguageModelSettings>(config);
+  settings.max_length = 12;
+  config.settings = write_options(settings);
+  save_config(model_ + "/config.json", config);
+  EXPECT_EQ(Generator(model_, {.threads = 1}).max_tokens(7, {}), 4) << "with the start token";
+}
+
 /// Beam search with one hypothesis is greedy search, and a wider one returns its best hypotheses.
 TEST_F(GeneratorTest, SearchesWithABeam) {
   const auto greedy =
@@ -276,14 +337,12 @@ TEST_F(GeneratorTest, RefusesImpossibleOptions) {
   refuse({.max_tokens = 0, .beam_size = 2}, "max_tokens is 0");
   refuse({.samples = 0}, "samples: expected a whole number from 1 to 65536");
   refuse({.beam_size = 2, .samples = 3}, "samples is 3, but a beam of 2 finds at most 2 texts");
-  refuse({.draw = {.repetition_penalty = 2}, .beam_size = 2}, "so that repetition_penalty has no effect");
   refuse({.draw = {.top_k = 2}, .beam_size = 2}, "so that top_k has no effect");
   refuse({.beam_size = 2, .seed = 7}, "so that seed has no effect");
   refuse({.beam_size = 2, .stop = {"a"}}, "beam search does not support stop strings");
   refuse({.draw = {.temperature = -3}, .beam_size = 2}, "temperature: expected a number at least 0");
   EXPECT_EQ(Generator(model_, {.threads = 1}).generate(std::vector<std::string>{"\xFF"})[0].error,
             "the prompt is not text: byte 1 is not valid UTF-8");
-  refuse({.no_repeat_ngram = 1}, "no_repeat_ngram is 1");
   refuse({.max_tokens = 5, .min_tokens = 6}, "min_tokens is 6; it must be at most max_tokens, 5");
   refuse({.max_tokens = 5, .min_tokens = -1, .beam_size = 2}, "min_tokens: expected a whole number from 0");
   refuse({.stop = {""}}, "a stop string is empty");

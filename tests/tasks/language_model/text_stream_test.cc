@@ -1,13 +1,16 @@
 #include "tasks/language_model/text_stream.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "base/random.h"
 #include "tasks/language_model/chosen_tokens.h"
 #include "text/characters.h"
+#include "text/tokenizer_json.h"
 #include "text/tokenizers.h"
 #include "text/utf8.h"
 
@@ -185,6 +188,90 @@ TEST(TextStream, LosesNothing) {
     const Ids ids = tokenizers.target->encode_text(text);
     EXPECT_EQ(joined(pieces(*tokenizers.target, ids)), text);
   }
+}
+
+/// A tokenizer.json with a token for each byte, which decodes a run of bytes that is no text to U+FFFD for
+/// each.
+std::shared_ptr<const Tokenizer> byte_fallback_json() {
+  nlohmann::json vocabulary{{"<unk>", 0}, {"</s>", 1}};
+  for (int byte = 0; byte < 256; ++byte) vocabulary[fmt::format("<0x{:02X}>", byte)] = 2 + byte;
+  for (const char* letter : {"a", "n"}) vocabulary[letter] = vocabulary.size();
+  const nlohmann::json end{{"id", 1}, {"content", "</s>"}, {"special", true}};
+  const nlohmann::json file{
+      {"added_tokens", nlohmann::json::array({end})},
+      {"model",
+       {{"type", "BPE"},
+        {"vocab", vocabulary},
+        {"merges", nlohmann::json::array()},
+        {"unk_token", "<unk>"},
+        {"byte_fallback", true}}},
+      {"decoder", {{"type", "Sequence"}, {"decoders", {{{"type", "ByteFallback"}}, {{"type", "Fuse"}}}}}}};
+  return load_hugging_face_tokenizer(file.dump(), {.bos = -1, .eos = 1, .size = 260}, "test");
+}
+
+/// What is shown of `text` after `prompt`, as it comes and at once.
+void expect_after_prompt(const Tokenizer& tokenizer, const std::string& begin, const std::string& prompt,
+                         const std::string& text, const std::string& expected) {
+  Ids ids = tokenizer.encode_text(begin);
+  const auto add = [&](const std::string& bytes) {
+    for (const char byte : bytes) {
+      const auto id_of = [&](const std::string& name) {
+        int32_t id = 0;
+        while (id < tokenizer.vocab_size() && tokenizer.token_text(id) != name) ++id;
+        return id;
+      };
+      const int32_t letter = id_of(std::string(1, byte));
+      ids.push_back(letter < tokenizer.vocab_size()
+                        ? letter
+                        : id_of(fmt::format("<0x{:02X}>", static_cast<unsigned char>(byte))));
+    }
+  };
+  add(prompt);
+  const StopStrings none;
+  TextStream stream(tokenizer, none, ids.size());
+  std::string shown;
+  for (size_t i = 0; i < text.size(); ++i) {
+    add(text.substr(i, 1));
+    shown += stream.push(ids);
+  }
+  EXPECT_EQ(shown + stream.finish(ids), expected);
+}
+
+/// A prompt may end within a character: the text has the whole character, or what follows its bytes.
+TEST(TextStream, CompletesTheCharacterOfAPrompt) {
+  const std::vector<std::string> lines(30, "an an na nan");
+  TokenizerOptions options;
+  options.byte_fallback = true;
+  options.vocab_size = 265;
+  const std::shared_ptr<const Tokenizer> all[] = {
+      load_bytes(byte_tokenizer_file, "test"), byte_fallback_json(),
+      make_tokenizer(options, text_reader(lines), TextSide::exact).target};
+  for (const auto& tokenizer : all) {
+    for (const char* begin : {"aé", ""}) {
+      expect_after_prompt(*tokenizer, begin, "\xF0\x9F\x98", "\x83nanan", "😃nanan");
+      expect_after_prompt(*tokenizer, begin, "\xF0", "\x9F\x98\x83nanan", "😃nanan");
+      expect_after_prompt(*tokenizer, begin, "\xF0\x9F\x98", "nanan", "nanan");
+    }
+  }
+}
+
+/// Many tokens without text cost no more each than few of them.
+TEST(TextStream, TokensWithoutTextTakeLinearTime) {
+  const auto tokenizer = byte_fallback_json();
+  Ids ids = tokenizer->encode_text("an");
+  const StopStrings none;
+  TextStream stream(*tokenizer, none, ids.size());
+  for (int i = 0; i < 20'000; ++i) {
+    ids.push_back(tokenizer->eos());
+    EXPECT_EQ(stream.push(ids), "");
+  }
+  ids.push_back(tokenizer->encode_text("n")[0]);
+  EXPECT_EQ(stream.finish(ids), "n");
+}
+
+/// Bytes that were shown as a character stay one when the byte after them is no text.
+TEST(TextStream, KeepsWhatWasShown) {
+  expect_after_prompt(*byte_fallback_json(), "aé", "", "\xE2\x82\xAC\xFFnan", "€\uFFFDnan");
 }
 
 }  // namespace
