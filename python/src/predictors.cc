@@ -235,7 +235,7 @@ Image image_of(py::handle value) {
     return read_image(py::module_::import("os").attr("fspath")(value).cast<std::string>());
   const auto array = value.cast<py::array>();
   const py::ssize_t channels = array.ndim() == 3 ? array.shape(2) : 1;
-  require(array.dtype().kind() == 'u' && array.itemsize() == 1 && (array.ndim() == 2 || array.ndim() == 3) &&
+  require(py::isinstance<py::array_t<uint8_t>>(array) && (array.ndim() == 2 || array.ndim() == 3) &&
               (channels == 1 || channels == 3),
           "an image is an array of uint8 [height, width], or [height, width, channels] with 1 or 3 channels; "
           "found {} with shape {}",

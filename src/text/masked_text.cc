@@ -9,14 +9,20 @@
 namespace sixfold {
 namespace {
 
-/// A character of the private use area that the text does not contain. It takes the place of masks.
-std::string character_not_in(std::string_view text) {
-  for (unsigned number = 0; number < 0x1000; ++number) {
-    const std::string character{'\xEE', static_cast<char>(0x80 + (number >> 6)),
-                                static_cast<char>(0x80 + (number & 0x3F))};  // from U+E000 on
-    if (text.find(character) == text.npos) return character;
-  }
-  throw_input_error("the text contains all characters from U+E000 to U+EFFF, so that none is left for masks");
+/// A character that the text does not contain. It takes the place of masks. It is one for private use or, since
+/// the tokenizers of BERT remove those, a pattern of Braille.
+std::string character_not_in(std::string_view text, const Tokenizer& tokenizer) {
+  for (const unsigned first : {0xE000u, 0x2800u})
+    for (unsigned code = first; code < first + 0x100; ++code) {
+      const std::string character{static_cast<char>(0xE0 | code >> 12),
+                                  static_cast<char>(0x80 | (code >> 6 & 0x3F)),
+                                  static_cast<char>(0x80 | (code & 0x3F))};
+      if (code == first && tokenizer.locate(character).empty()) break;
+      if (text.find(character) == text.npos) return character;
+    }
+  throw_input_error(
+      "the text contains all characters from U+E000 to U+E0FF and from U+2800 to U+28FF, so that none is left "
+      "for masks");
 }
 
 /// The position, not before `first`, where the white space at the end of a text begins.
@@ -90,7 +96,7 @@ MaskedText MaskedTextCoder::encode(std::string_view text) const {
     return result;
   }
   if (mask_ >= 0) return encode_with_mask(text);
-  const std::string character = character_not_in(text);
+  const std::string character = character_not_in(text, tokenizer_);
   std::string substituted;  // the text with the character in place of each mask
   std::vector<MaskCharacter> characters;
   size_t done = 0;

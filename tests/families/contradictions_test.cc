@@ -172,6 +172,11 @@ TEST_F(Contradictions, SettingsOfSentenceTransformersHaveOlderNames) {
   const int tokens = import().context_tokens;
   std::filesystem::rename(given_ + "/sentence_bert_config.json", given_ + "/sentence_distilbert_config.json");
   EXPECT_EQ(import().context_tokens, tokens);
+  change("sentence_distilbert_config.json", [](json& c) { c["max_seq_length"] = nullptr; });
+  change("tokenizer_config.json", [](json& c) { c["model_max_length"] = 8; });
+  EXPECT_EQ(import().context_tokens, tokens - 1);
+  change("tokenizer_config.json", [](json& c) { c["model_max_length"] = 1e30; });
+  EXPECT_GT(import().context_tokens, tokens);
 }
 
 /// transformers reads tokenizer.json.

@@ -270,6 +270,13 @@ TEST(HubEncoders, WhatNoModelFolderCanSayIsRefused) {
       "bert_classes", "config.json", [](json& c) { c["problem_type"] = "regression"; },
       "problem_type is 'regression'");
   expect_refused(
+      "bert_classes", "config.json",
+      [](json& c) {
+        c.erase("id2label"), c.erase("label2id");
+        c["problem_type"] = "multi_label_classification";
+      },
+      "problem_type is 'multi_label_classification'");
+  expect_refused(
       "roberta_masked", "config.json", [](json& c) { c["type_vocab_size"] = 2; }, "type_vocab_size is 2");
   expect_refused(
       "sentence_transformers", "sentence_bert_config.json", [](json& c) { c["do_lower_case"] = true; },

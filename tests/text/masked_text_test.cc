@@ -7,6 +7,7 @@
 #include "text/characters.h"
 #include "text/sample_text.h"
 #include "text/sentence_piece.h"
+#include "text/subword_trainer.h"
 #include "text/tokenizer_json.h"
 #include "text/whitespace.h"
 
@@ -128,6 +129,21 @@ TEST(MaskedText, IsFilledWithPieces) {
   EXPECT_EQ(filled(*tokenizer, "a<mask>", {character[1]}), "a\uFFFD") << "a part of a character";
 }
 
+/// A tokenizer like that of BERT removes characters for private use.
+TEST(MaskedText, IsEncodedByWordPieces) {
+  TokenizerOptions options;
+  options.kind = TokenizerKind::wordpiece;
+  options.vocab_size = 120;
+  const auto tokenizer =
+      load_tokenizer_json(train_word_pieces(options, {text_reader(sample::english())}), "test");
+  const std::string line = sample::english()[0], rest = line.substr(line.find(' '));
+  const std::vector<int32_t> ids = tokenizer->encode(rest);
+  const MaskedText masked = MaskedTextCoder(*tokenizer).encode("<mask>" + rest);
+  ASSERT_EQ(masked.masks.size(), 1u);
+  EXPECT_EQ(masked.ids[0], tokenizer->unk());
+  EXPECT_TRUE(std::equal(masked.ids.begin() + 1, masked.ids.end(), ids.begin(), ids.end()));
+}
+
 TEST(MaskedText, IsFilledWithBytes) {
   const auto tokenizer = load_bytes(byte_tokenizer_file, "test");
   const std::vector<int32_t> ids = tokenizer->encode("\u00e9");
@@ -159,8 +175,10 @@ TEST(MaskedText, LeavesWhiteSpaceThatIsATokenOfItsOwn) {
 TEST(MaskedText, NeedsACharacterToStandForMasks) {
   const auto tokenizer = load_bytes(byte_tokenizer_file, "test");
   std::string all;
-  for (int number = 0; number < 0x1000; ++number)
-    all += {'\xEE', static_cast<char>(0x80 + (number >> 6)), static_cast<char>(0x80 + (number & 0x3F))};
+  for (int number = 0; number < 0x100; ++number)
+    for (const auto& [lead, second] : {std::pair(0xEE, 0x80), {0xE2, 0xA0}})
+      all += {static_cast<char>(lead), static_cast<char>(second + (number >> 6)),
+              static_cast<char>(0x80 + (number & 0x3F))};
   EXPECT_NE(error_message([&] { MaskedTextCoder(*tokenizer).encode(all + "<mask>"); }).find("none is left"),
             std::string::npos);
   EXPECT_TRUE(MaskedTextCoder(*tokenizer).encode(all).masks.empty());

@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,12 +35,16 @@ struct ParallelCheck {
 /// left out. Throws as `PairReader`.
 std::vector<Finding> check_parallel(const ParallelCheck& check);
 
+/// Throws an input error if the weights of classes do not fit these labels, which have so many samples.
+using ClassWeighing =
+    std::function<void(const std::vector<std::string>& labels, const std::vector<int64_t>& counts)>;
+
 /// What is to be checked before a classifier of texts is trained: files as `LabelledReader` reads them.
 struct LabelledCheck {
   std::vector<std::string> train, valid, test;
   InvalidUtf8 invalid = InvalidUtf8::error;
-  bool weighted = false;  ///< whether classes have weights, so that rare classes are not neglected
-  int max_tokens = 0;     ///< a model reads at most so many tokens of a text; 0: no limit
+  ClassWeighing weigh = {};                ///< null: classes have no weights, so that rare ones are neglected
+  int max_tokens = 0;                      ///< a model reads at most so many tokens of a text; 0: no limit
   const std::atomic<int>* stop = nullptr;  ///< when it becomes nonzero, `Cancelled` is thrown
 };
 
@@ -51,7 +56,7 @@ std::vector<Finding> check_labelled(const LabelledCheck& check);
 struct ImageCheck {
   std::vector<std::string> train, valid, test;
   std::vector<std::string> names;  ///< the names of the numbers in IDX files
-  bool weighted = false;           ///< as in `LabelledCheck`
+  ClassWeighing weigh = {};        ///< as in `LabelledCheck`
   const std::atomic<int>* stop = nullptr;
 };
 

@@ -38,7 +38,8 @@ struct Labels {
   }
 };
 
-void find_unbalanced(const Labels& train, bool weighted, std::vector<Finding>& findings) {
+/// Finds classes that are rare and have no weights, and weights that do not fit the labels.
+void find_unbalanced(const Labels& train, const ClassWeighing& weigh, std::vector<Finding>& findings) {
   constexpr int64_t max_ratio = 20;
   if (train.labels.size() == 1)
     findings.push_back({"labels-unbalanced",
@@ -47,7 +48,18 @@ void find_unbalanced(const Labels& train, bool weighted, std::vector<Finding>& f
                                     "whether these are the right files",
                                     train.key, as_example(train.labels.begin()->first)),
                         {}});
-  if (train.samples < min_checked_lines || train.labels.size() < 2 || weighted) return;
+  if (weigh) {
+    std::vector<std::string> labels;
+    std::vector<int64_t> counts;
+    for (const auto& [label, one] : train.labels) labels.push_back(label), counts.push_back(one.count);
+    try {
+      weigh(labels, counts);
+    } catch (const Error& error) {
+      findings.push_back({"class-weights", Severity::error, error.what(), {}});
+    }
+    return;
+  }
+  if (train.samples < min_checked_lines || train.labels.size() < 2) return;
   const auto count = [](const auto& one) { return one.second.count; };
   const auto [rarest, commonest] = std::ranges::minmax_element(train.labels, {}, count);
   if (commonest->second.count < max_ratio * rarest->second.count) return;
@@ -223,9 +235,22 @@ class ImageSurvey {
       ImageReader images(part.files[i]);
       const auto next_text = texts_.open(part.files[i + 1]);
       std::string label;
+      bool complete = true;  // whether each image has a text
+      const auto differ = [&](const char* which) {
+        complete = false;
+        findings.push_back(
+            {"image-texts",
+             Severity::error,
+             fmt::format("{}: {} has {} items than {}; {} n must belong to image n. Correct the files",
+                         part.key, part.files[i + 1], which, part.files[i], texts_.name),
+             {}});
+      };
       while (const auto item = images.next()) {
         throw_if_stopped(check_.stop);
-        if (!next_text(label)) break;  // training will report that there are too few
+        if (!next_text(label)) {
+          differ("fewer");
+          break;
+        }
         if (texts_.name == "label") labels.add(label, [&] { return item->place; });
         if (item->error) {
           ++damaged;
@@ -240,6 +265,7 @@ class ImageSurvey {
         if (other_examples.size() < max_examples)
           other_examples.push_back(fmt::format("{}: {}", item->place, size.describe()));
       }
+      if (complete && next_text(label)) differ("more");
     }
     if (damaged > 0)
       findings.push_back(
@@ -302,7 +328,7 @@ std::vector<Finding> check_labelled(const LabelledCheck& check) {
     texts.push_back(survey(all, part, check.invalid, of_part));
     labels.push_back(std::move(of_part));
   });
-  find_unbalanced(labels[0], check.weighted, findings);
+  find_unbalanced(labels[0], check.weigh, findings);
   find_contradictions(texts[0], findings);
   find_duplicates(texts[0], "Remove them", findings);
   for (size_t i = 1; i < texts.size(); ++i) {
@@ -324,7 +350,7 @@ std::vector<Finding> check_images(const ImageCheck& check) {
   ImageSurvey survey(check, labels_of_files(check.names));
   std::vector<Labels> labels;
   each_part(check, survey.findings, [&](const Part& part) { labels.push_back(survey.read(part)); });
-  find_unbalanced(labels[0], check.weighted, survey.findings);
+  find_unbalanced(labels[0], check.weigh, survey.findings);
   for (size_t i = 1; i < labels.size(); ++i) find_unseen(labels[0], labels[i], survey.findings);
   return std::move(survey.findings);
 }

@@ -99,6 +99,10 @@ SentenceSettings sentence_settings(const fs::path& folder) {
     keys.require_is("do_lower_case", false, false);
     break;
   }
+  const fs::path tokenizer = folder / "tokenizer_config.json";
+  if (const auto all = JsonKeys::of_optional(tokenizer).all(); settings.max_tokens == 0)
+    if (const auto limit = all.find("model_max_length"); limit != all.end() && limit->is_number())
+      settings.max_tokens = static_cast<int>(std::clamp(limit->get<double>(), 0.0, 1e9));
   if (fs::exists(folder / "config_sentence_transformers.json"))
     JsonKeys(folder / "config_sentence_transformers.json")
         .require_is<std::string>("default_prompt_name", "", "");
@@ -211,6 +215,9 @@ void set_head(ModelConfig& c, EncoderHead head, const JsonKeys& keys, const fs::
 }  // namespace
 
 std::vector<std::string> labels_of(const JsonKeys& keys) {
+  const std::string problem = keys.get<std::string>("problem_type", "single_label_classification");
+  require(problem == "single_label_classification",
+          "{}: problem_type is '{}'; only single_label_classification is supported", keys.path(), problem);
   if (!keys.has("id2label")) return {"LABEL_0", "LABEL_1"};
   const json& names = keys.at("id2label");
   require(
@@ -229,9 +236,6 @@ std::vector<std::string> labels_of(const JsonKeys& keys) {
   } catch (const Error& error) {
     throw_input_error("{}: id2label: {}", keys.path(), error.what());
   }
-  const std::string problem = keys.get<std::string>("problem_type", "single_label_classification");
-  require(problem == "single_label_classification",
-          "{}: problem_type is '{}'; only single_label_classification is supported", keys.path(), problem);
   return labels;
 }
 

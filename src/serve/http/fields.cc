@@ -129,7 +129,10 @@ std::vector<std::string> Fields::texts(std::string_view name, size_t max_texts) 
 std::optional<std::vector<std::vector<int32_t>>> Fields::token_lists(std::string_view name, size_t max_lists,
                                                                      size_t max_tokens) const {
   const json* value = find(name);
-  if (!value || !value->is_array() || value->empty() || value->front().is_string()) return {};
+  if (!value || !value->is_array() || value->empty()) return {};
+  const json& first = value->front();
+  const bool is_list = first.is_array() && !first.empty();
+  if (const json& token = is_list ? first.front() : first; !token.is_number() && !token.is_array()) return {};
   const bool one = !value->front().is_array();
   if (!one && value->size() > max_lists) refuse(name, fmt::format("a list of at most {} lists", max_lists));
   std::vector<std::vector<int32_t>> lists;

@@ -18,6 +18,27 @@ ClassificationOptions classification_options_of(OptionNode root, const std::stri
   return read_encoder_options<ClassificationOptions>(std::move(root), where, "a classifier");
 }
 
+HeadConfig class_head(const std::vector<std::string>& labels, const ClassifierOptions& options,
+                      const ModelConfig& start) {
+  const auto classes = static_cast<int>(labels.size());
+  if (start.head.kind != OutputHead::classes)
+    return {OutputHead::classes, classes, options.pooling, options.dense, options.activation};
+  HeadConfig kept = start.head;
+  kept.classes = classes;
+  return kept;
+}
+
+void advise_on_classifier(const ClassifierOptions& options, const std::string& start,
+                          std::vector<std::string>& advice) {
+  if (const auto config = start_config(start); config && config->head.kind == OutputHead::classes) {
+    for (const std::string& key : differing_keys(write_options(options), write_options(ClassifierOptions())))
+      advice.push_back(
+          fmt::format("classifier.{} has no effect together with start.model, whose classifier is used", key));
+  } else if (!options.dense && options.activation != ClassifierOptions().activation) {
+    advice.emplace_back("classifier.activation has no effect without classifier.dense");
+  }
+}
+
 std::string describe_classes(const ModelConfig& config, const std::string& what) {
   constexpr size_t max_listed = 10;
   const std::vector<std::string> all = labels_of(config);
@@ -53,7 +74,7 @@ void validate(const ClassificationOptions& o) {
 std::vector<std::string> advice_for(const ClassificationOptions& o) {
   std::vector<std::string> advice =
       advice_on_encoder(o, ClassificationOptions(), "a classifier generates no text");
-  advise_on_classifier(o.classifier, advice);
+  advise_on_classifier(o.classifier, o.start.model, advice);
   return advice;
 }
 
@@ -89,6 +110,11 @@ std::vector<float> class_weights(const std::vector<std::string>& given, const st
             "data.class_weights: '{}': the factor must be a number above 0", one);
   }
   return weights;
+}
+
+ClassWeighing weighing(const std::vector<std::string>& given) {
+  if (given.empty()) return nullptr;
+  return [given](const auto& labels, const auto& counts) { class_weights(given, labels, counts); };
 }
 
 }  // namespace sixfold

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/check/checks.h"
 #include "data/lines.h"
 #include "tasks/classification/settings.h"
 #include "tasks/kit/size_choice.h"
@@ -65,17 +66,14 @@ inline void visit(OptionVisitor& v, ClassifierOptions& o) {
           "the activation after dense: relu, swish, gelu, sigmoid_gelu, tanh_gelu, sigmoid or tanh");
 }
 
-/// The head of a classifier of these labels.
-inline HeadConfig class_head(const std::vector<std::string>& labels, const ClassifierOptions& options) {
-  return {OutputHead::classes, static_cast<int>(labels.size()), options.pooling, options.dense,
-          options.activation};
-}
+/// The head of a classifier of these labels: that of a classifier from which the training starts or which it
+/// resumes, with other labels, or a new one. `start`: the config of the model to start from, or a new one.
+HeadConfig class_head(const std::vector<std::string>& labels, const ClassifierOptions& options,
+                      const ModelConfig& start);
 
-/// Adds a warning if an activation is set that has no effect.
-inline void advise_on_classifier(const ClassifierOptions& options, std::vector<std::string>& advice) {
-  if (!options.dense && options.activation != ClassifierOptions().activation)
-    advice.emplace_back("classifier.activation has no effect without classifier.dense");
-}
+/// Adds warnings about options that have no effect. `start`: start.model.
+void advise_on_classifier(const ClassifierOptions& options, const std::string& start,
+                          std::vector<std::string>& advice);
 
 /// Describes what a classifier predicts. `what`: its input, such as "texts of at most 512 tokens".
 std::string describe_classes(const ModelConfig& config, const std::string& what);
@@ -112,5 +110,7 @@ std::vector<std::string> advice_for(const ClassificationOptions& options);
 /// error that names data.class_weights if one is malformed or names no label.
 std::vector<float> class_weights(const std::vector<std::string>& given, const std::vector<std::string>& labels,
                                  const std::vector<int64_t>& counts);
+/// The same as a check, which is null if no weights are given.
+ClassWeighing weighing(const std::vector<std::string>& given);
 
 }  // namespace sixfold

@@ -54,13 +54,9 @@ ModelConfig config_of(const ClassificationOptions& options, const TaskStart& sta
       "{}: the labels are not those that the run began with; remove the folder, restore the text and resume",
       encoded_data_of(start));
   bind_tokenizers(config, text.tokenizers);
-  require(start.resumed || options.classifier.pooling != Pooling::first || text.tokenizers.source->bos() >= 0,
+  config.head = class_head(text.record.names, options.classifier, config);
+  require(config.head.pooling != Pooling::first || text.tokenizers.source->bos() >= 0,
           "classifier.pooling: is 'first', but the vocabulary has no start token; choose mean or attention");
-  const HeadConfig previous_head = config.head;  // that of the classifier to start from, or the default
-  config.head = class_head(text.record.names, options.classifier);
-  if (config.task == ClassificationSettings::task && previous_head.dense)
-    config.head.dense = previous_head.dense, config.head.activation = previous_head.activation,
-    config.head.norm = previous_head.norm;
   config.task = ClassificationOptions::task_name;
   config.settings = write_options(ClassificationSettings{text.record.names});
   config.context_tokens = context_tokens_of(config, options.data.max_tokens, /*special_tokens=*/2);
@@ -146,7 +142,7 @@ std::vector<Finding> ClassificationConfig::check_data(const std::atomic<int>* st
                          .valid = data.valid,
                          .test = data.test,
                          .invalid = data.invalid_utf8,
-                         .weighted = !data.class_weights.empty(),
+                         .weigh = weighing(data.class_weights),
                          .max_tokens = data.max_tokens,
                          .stop = stop});
 }

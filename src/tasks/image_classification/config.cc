@@ -61,7 +61,7 @@ static bool has_idx_labels(const std::vector<std::string>& files) {
 std::vector<std::string> advice_for(const ImageClassificationOptions& o) {
   const ImageClassificationOptions defaults;
   std::vector<std::string> advice = advice_on_model(model_groups(o), model_groups(defaults), o);
-  advise_on_classifier(o.classifier, advice);
+  advise_on_classifier(o.classifier, o.start.model, advice);
   if (!o.data.label_names.empty() && !has_idx_labels(o.data.train) && !has_idx_labels(o.data.valid))
     advice.emplace_back("data.label_names has no effect, since no file of labels is an IDX file of numbers");
   return advice;

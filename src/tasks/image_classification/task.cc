@@ -63,7 +63,7 @@ ModelConfig config_of(const ImageClassificationOptions& options, const TaskStart
   set_image_input(config, options.image, options.data.augmentation, start);
   config.max_positions = config.image.rows();
   config.tied_embeddings = TiedEmbeddings::none;
-  config.head = class_head(record.names, options.classifier);
+  config.head = class_head(record.names, options.classifier, config);
   config.task = ImageClassificationOptions::task_name;
   config.settings = write_options(ClassificationSettings{record.names});
   config.source_vocab = ModelConfig::pixel_values;
@@ -136,7 +136,7 @@ std::vector<Finding> ImageClassificationConfig::check_data(const std::atomic<int
                        .valid = data.valid,
                        .test = data.test,
                        .names = data.label_names,
-                       .weighted = !data.class_weights.empty(),
+                       .weigh = weighing(data.class_weights),
                        .stop = stop});
 }
 

@@ -51,19 +51,25 @@ std::vector<std::string> changed_tokenizer_keys(const TokenizerOptions& tokenize
 /// The architecture of a run: that of the options, or that of the model from which it starts, with the dropout
 /// rates of the options. If the model can't be read, which training reports, it is that of the options.
 Architecture architecture_of(const ModelOptions& model, const std::string& start) {
-  if (start.empty()) return model;
-  try {
-    Architecture used = load_model_config(start);
-    used.dropout = model.dropout;
-    used.attention_dropout = model.attention_dropout;
-    used.activation_dropout = model.activation_dropout;
-    return used;
-  } catch (const Error&) {
-    return model;
-  }
+  const auto config = start_config(start);
+  if (!config) return model;
+  Architecture used = *config;
+  used.dropout = model.dropout;
+  used.attention_dropout = model.attention_dropout;
+  used.activation_dropout = model.activation_dropout;
+  return used;
 }
 
 }  // namespace
+
+std::optional<ModelConfig> start_config(const std::string& folder) {
+  if (folder.empty()) return {};
+  try {
+    return load_model_config(folder);
+  } catch (const Error&) {
+    return {};
+  }
+}
 
 std::vector<std::string> advice_on_model(const ModelGroups& groups, const ModelGroups& defaults,
                                          const TrainingGroups& run) {

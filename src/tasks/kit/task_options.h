@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -93,6 +94,10 @@ std::vector<std::string> advice_on_generation(const ModelGroups& groups, const M
                                               const StartOptions& start,
                                               std::span<const std::string_view> without_effect,
                                               std::string_view why);
+
+/// The config of the model in start.model; nothing if there is none, or it can't be read, which training
+/// reports.
+std::optional<ModelConfig> start_config(const std::string& folder);
 
 /// The warnings of `advice_on_model` and `advice_on_generation` for a model without a decoder.
 template <class Options>

@@ -26,7 +26,13 @@ void validate(const QuestionAnsweringOptions& o) {
 }
 
 std::vector<std::string> advice_for(const QuestionAnsweringOptions& o) {
-  return advice_on_encoder(o, QuestionAnsweringOptions(), "answers are parts of the texts");
+  std::vector<std::string> advice =
+      advice_on_encoder(o, QuestionAnsweringOptions(), "answers are parts of the texts");
+  if (const auto start = start_config(o.start.model); start &&
+                                                      start->task == QuestionAnsweringOptions::task_name &&
+                                                      o.answers.separators != AnswerSettings().separators)
+    advice.emplace_back("answers.separators has no effect together with start.model, whose value is used");
+  return advice;
 }
 
 }  // namespace sixfold

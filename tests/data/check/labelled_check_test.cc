@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "data/check/checks.h"
 #include "error_message.h"
@@ -43,7 +44,8 @@ TEST_F(LabelledCheckTest, FindsNothingInGoodData) {
 TEST_F(LabelledCheckTest, FindsWhatIsWrongWithLabels) {
   const std::string train = put("train.tsv", lines("a", 0, 400) + lines("b", 400, 10));
   EXPECT_TRUE(has(check_labelled({.train = {train}}), "labels-unbalanced"));
-  EXPECT_FALSE(has(check_labelled({.train = {train}, .weighted = true}), "labels-unbalanced"));
+  EXPECT_FALSE(
+      has(check_labelled({.train = {train}, .weigh = [](const auto&, const auto&) {}}), "labels-unbalanced"));
   const std::string other = put("valid.tsv", lines("a", 500, 60) + lines("c\x1b[1m", 600, 1));
   const std::vector<Finding> unseen = check_labelled({.train = {train}, .valid = {other}});
   ASSERT_TRUE(has(unseen, "labels-unseen"));
@@ -108,6 +110,24 @@ TEST_F(LabelledCheckTest, FindsImagesOfOtherSizes) {
   image("b.pgm", 3);
   EXPECT_TRUE(check_images({.train = {list, labels}}).empty());
   EXPECT_TRUE(check_captions({.train = {list, labels}}).empty());
+  for (const char* others : {"x\n", "x\ny\nx\n"}) {
+    const std::string wrong = put("wrong", others);
+    EXPECT_TRUE(has(check_images({.train = {list, wrong}}), "image-texts")) << others;
+    EXPECT_TRUE(has(check_captions({.train = {list, wrong}}), "image-texts")) << others;
+  }
+}
+
+/// Training refuses weights of labels that no sample has.
+TEST_F(LabelledCheckTest, FindsWrongWeights) {
+  const std::string train = put("train.tsv", lines("a", 0, 200) + lines("b", 200, 200));
+  const auto names = [](const char* label) {
+    return [label](const std::vector<std::string>& labels, const std::vector<int64_t>& counts) {
+      EXPECT_EQ(counts, std::vector<int64_t>(2, 200));
+      require(std::ranges::count(labels, label) > 0, "there is no label '{}'", label);
+    };
+  };
+  EXPECT_TRUE(has(check_labelled({.train = {train}, .weigh = names("zz")}), "class-weights"));
+  EXPECT_FALSE(has(check_labelled({.train = {train}, .weigh = names("b")}), "class-weights"));
 }
 
 TEST_F(LabelledCheckTest, ComparesImages) {

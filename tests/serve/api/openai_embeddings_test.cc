@@ -70,6 +70,8 @@ TEST_F(EmbeddingsTest, RefusesWhatItCanNotEmbed) {
   refused({{"input", {1, 2}}}, 400, "numbers of tokens");
   refused({{"input", Json{{1, 2}}}}, 400, "numbers of tokens");
   refused({{"input", {"a", 1}}}, 400, "\\\"input\\\" must be a text");
+  refused({{"input", Json::array({nullptr})}}, 400, "\\\"input\\\" must be a text");
+  refused({{"input", Json::array({Json::array({"a"})})}}, 400, "\\\"input\\\" must be a text");
   refused({{"input", 1}}, 400, "\\\"input\\\" must be a text");
   refused({{"input", {"a", std::string("a\0b", 3)}}}, 400, "\\\"input\\\" must be text, which has no NUL");
   refused({{"input", "a"}, {"dimensions", 4}}, 400,

@@ -4,6 +4,7 @@
 
 #include "error_message.h"
 #include "program/small_classifier.h"
+#include "tasks/classification/config.h"
 #include "temporary_folder.h"
 
 namespace sixfold {
@@ -30,6 +31,33 @@ TEST_F(ClassifierTest, GivesProbabilitiesOfAllLabels) {
     EXPECT_EQ(result.probability, result.probabilities[best]);
   }
   EXPECT_TRUE(classifier.classify({}).empty());
+}
+
+/// What training refuses, the check of the data refuses.
+TEST_F(ClassifierTest, WeightsAreChecked) {
+  EXPECT_EQ(weighing({}), nullptr);
+  EXPECT_NO_THROW(weighing({"b=2"})({"a", "b"}, {1, 1}));
+  EXPECT_NE(error_message([] {
+              weighing({"c=2"})({"a", "b"}, {1, 1});
+            }).find("there is no label 'c'"),
+            std::string::npos);
+}
+
+/// A training that goes on with a classifier keeps what stands before its labels.
+TEST_F(ClassifierTest, HeadsStayInATraining) {
+  ModelConfig start;
+  const ClassifierOptions options{.pooling = Pooling::mean};
+  EXPECT_EQ(class_head({"a", "b", "c"}, options, start).pooling, Pooling::mean);
+  start.head = {OutputHead::classes, 2, Pooling::attention, true, Activation::gelu};
+  const HeadConfig kept = class_head({"a", "b", "c"}, options, start);
+  EXPECT_EQ(kept.classes, 3);
+  EXPECT_EQ(kept.pooling, Pooling::attention);
+  EXPECT_TRUE(kept.dense);
+  EXPECT_EQ(kept.activation, Activation::gelu);
+  std::vector<std::string> advice;
+  advise_on_classifier(options, model_, advice);
+  EXPECT_EQ(advice,
+            Texts{"classifier.pooling has no effect together with start.model, whose classifier is used"});
 }
 
 TEST_F(ClassifierTest, ProbabilitiesThatAreNotFiniteAreAnError) {
